@@ -1,0 +1,157 @@
+"""``rulebook.toml``: the target repositories that a knowledge base speaks of.
+
+The file marks the root of a knowledge base, as ``pyproject.toml`` marks a Python project's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rulebook.errors import NoKnowledgeBase
+from rulebook.model import Finding, Location, Severity
+
+CONFIG_NAME = "rulebook.toml"
+_ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
+_TARGET_KEYS = ("url", "default_branch", "waivers")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """A repository that rules speak of.
+
+    Attributes:
+        alias: the name that pins and the ``repo`` key use.
+        url: where it is cloned from.
+        default_branch: the branch that freshness is judged against.
+        waivers: the folder, in the target itself, that waivers are filed in; empty for none.
+    """
+
+    alias: str
+    url: str = ""
+    default_branch: str = "main"
+    waivers: str = ""
+
+    @property
+    def slug(self) -> str:
+        """``owner/name`` as the url gives it, or the alias where it gives none."""
+        return slug_of(self.url) or self.alias
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Config:
+    """What ``rulebook.toml`` says."""
+
+    targets: Mapping[str, Target] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
+
+    def resolve(self, repo: str) -> str:
+        """The alias for ``repo``: itself, or the target whose url ends in that ``owner/name``."""
+        if repo in self.targets:
+            return repo
+        wanted = repo.lower()
+        for target in self.targets.values():
+            if slug_of(target.url).lower() == wanted:
+                return target.alias
+        return repo
+
+
+def slug_of(url: str) -> str:
+    """``owner/name`` of a git URL in any of its spellings, or an empty string.
+
+    >>> slug_of("git@github.com:vllm-project/vllm.git")
+    'vllm-project/vllm'
+    """
+    # A URL's last two parts, whether a host and its path are told apart by ":" or "/".
+    parts = url.strip().removesuffix("/").removesuffix(".git").replace(":", "/").split("/")
+    parts = [part for part in parts if part]
+    return "/".join(parts[-2:]) if len(parts) > 2 else ""
+
+
+def find_root(start: str) -> str:
+    """The nearest folder at or above ``start`` that holds a ``rulebook.toml``, as a real path.
+
+    Raises:
+        NoKnowledgeBase: there is none up to the file system's root.
+    """
+    folder = os.path.realpath(start)
+    while True:
+        if os.path.isfile(os.path.join(folder, CONFIG_NAME)):
+            return folder
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            raise NoKnowledgeBase(
+                f"no knowledge base here: neither {start} nor a folder above it holds a {CONFIG_NAME}",
+                "run inside a knowledge base, or name it with --root DIR",
+            )
+        folder = parent
+
+
+def parse_config(data: bytes) -> Config:
+    """Reads the text of a ``rulebook.toml``; what is wrong in it becomes findings.
+
+    The format is documented in ``docs/format.md``.
+    """
+    import sys
+
+    if sys.version_info >= (3, 11):
+        import tomllib
+    else:
+        import tomli as tomllib
+
+    findings: list[Finding] = []
+
+    def complain(code: str, message: str, remedy: str, line: int = 0) -> None:
+        findings.append(
+            Finding(
+                code=code,
+                severity=Severity.ERROR,
+                message=message,
+                location=Location(CONFIG_NAME, line),
+                remedy=remedy,
+            )
+        )
+
+    try:
+        table: dict[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        complain("config-encoding", f"not UTF-8: byte {error.start} cannot be read", "save the file as UTF-8")
+        return Config(findings=tuple(findings))
+    except tomllib.TOMLDecodeError as error:
+        where = re.search(r"at line (\d+)", str(error))
+        complain("config-toml", f"not TOML: {error}", "mend the line", int(where[1]) if where else 0)
+        return Config(findings=tuple(findings))
+
+    for key in table:
+        if key != "repos":
+            complain("config-key", f"unknown table or key {key!r}", "keep [repos.<alias>] tables only")
+    repos = table.get("repos", {})
+    targets: dict[str, Target] = {}
+    if not isinstance(repos, dict):
+        complain("config-value", "'repos' is not a table", 'write [repos.<alias>] with url = "…"')
+        repos = {}
+    for alias, body in repos.items():
+        if not _ALIAS.match(alias):
+            complain("config-alias", f"{alias!r} is no alias", "use letters, digits, '.', '_' and '-'")
+            continue
+        if not isinstance(body, dict):
+            complain("config-value", f"[repos.{alias}] is not a table", 'write [repos.<alias>] with url = "…"')
+            continue
+        fields: dict[str, str] = {}
+        for key, value in body.items():
+            if key not in _TARGET_KEYS:
+                complain("config-key", f"unknown key {key!r} in [repos.{alias}]", f"known: {', '.join(_TARGET_KEYS)}")
+            elif not isinstance(value, str) or (key != "waivers" and not value) or _unsafe(value):
+                complain("config-value", f"{key} of [repos.{alias}] is unusable: {value!r}", "write one plain string")
+            else:
+                fields[key] = value
+        targets[alias] = Target(alias=alias, **fields)
+    return Config(targets=targets, findings=tuple(findings))
+
+
+def _unsafe(value: str) -> bool:
+    """Whether git could take the value for an option, or a terminal for a command."""
+    return value.startswith("-") or any(ord(c) < 32 or ord(c) == 127 for c in value)
