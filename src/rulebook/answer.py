@@ -1,0 +1,266 @@
+"""The one place that composes an answer: what the command line, the bot and the site all ask.
+
+Every function takes an open store and plain arguments and returns a report; none prints.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from rulebook import scope
+from rulebook.errors import UsageError
+from rulebook.match import Evidence, PathHit, match_rule, rank
+from rulebook.model import (
+    AppliesReport,
+    ChangeSet,
+    FileChange,
+    Kind,
+    Reason,
+    ReasonKind,
+    Relevance,
+    ReviewDigest,
+    ReviewMatch,
+    Rule,
+    RuleMatch,
+    Side,
+)
+from rulebook.ordering import natural_key
+
+if TYPE_CHECKING:
+    from rulebook.patterns import Explanation
+    from rulebook.store import Row, Store
+
+
+def choose_repo(store: Store, wanted: str = "", remotes: Sequence[str] = ()) -> str:
+    """The target repository a question is about.
+
+    Args:
+        store: the knowledge base.
+        wanted: what ``--repo`` says: an alias, or ``owner/name``.
+        remotes: the git remotes around the current directory.
+
+    Returns:
+        Its alias: the wanted one; else the one that a remote leads to; else the only one there is.
+
+    Raises:
+        UsageError: the wanted one is unknown, or none can be told.
+    """
+    from rulebook.config import slug_of
+
+    config = store.config
+    known = ", ".join(config.targets) or "none"
+    if wanted:
+        alias = config.resolve(wanted)
+        if alias in config.targets or store.count(Kind.RULE, alias) or store.count(Kind.REVIEW, alias):
+            return alias
+        raise UsageError(f"no repository {wanted!r} in this knowledge base", f"known: {known}")
+    for url in remotes:
+        alias = config.resolve(slug_of(url)) if slug_of(url) else ""
+        if alias in config.targets:
+            return alias
+    if len(config.targets) == 1:
+        return next(iter(config.targets))
+    raise UsageError(
+        "which repository do the paths belong to? No git remote here tells", f"say --repo ALIAS; known: {known}"
+    )
+
+
+def applies(store: Store, changes: ChangeSet, repo: str) -> AppliesReport:
+    """Which rules apply to a change of ``repo``, why, and which paths none covers."""
+    hits = _find_hits(store, changes, repo)
+    owners = store.owners(hits)
+    evidence = Evidence(changes)
+    uncited = [identity for identity, owner in owners.items() if isinstance(owner, Rule) and owner.look_for is None]
+    cited = store.cited(repo, uncited) if uncited else {}
+    matched: list[tuple[RuleMatch, Sequence[PathHit]]] = []
+    touched: dict[int, tuple[ReviewDigest, list[Reason]]] = {}
+    covered: set[int] = set()
+    for identity, owner in owners.items():
+        if isinstance(owner, ReviewDigest):
+            touched[identity] = (owner, [_path_reason(hit) for hit in hits[identity]])
+        else:
+            covered.update(id(hit.change) for hit in hits[identity])
+            matched.append((match_rule(owner, hits[identity], evidence, cited.get(identity)), hits[identity]))
+    rules = rank(matched)
+    direct = {match.location for match in rules if match.relevance is Relevance.DIRECT}
+    tags = dict.fromkeys(
+        tag for owner in owners.values() if isinstance(owner, Rule) and owner.location in direct for tag in owner.tags
+    )
+    _add_labelled(store, repo, tags, touched)
+    return AppliesReport(
+        repo=repo,
+        complete=changes.complete,
+        files=changes.files,
+        rules=tuple(rules),
+        reviews=tuple(_rank_reviews(touched)),
+        unmatched=tuple(change.path for change in changes.files if id(change) not in covered),
+        examined_rules=store.count(Kind.RULE, repo),
+        examined_reviews=store.count(Kind.REVIEW, repo),
+        notes=changes.notes,
+    )
+
+
+def _find_hits(store: Store, changes: ChangeSet, repo: str) -> dict[int, list[PathHit]]:
+    """The scopes whose patterns meet a changed path, each with the paths that they meet."""
+    places: dict[str, list[tuple[FileChange, Side]]] = {}
+    for change in changes.files:
+        for path, side in change.sides():
+            places.setdefault(path, []).append((change, side))
+    index = scope.ScopeIndex(store.postings(repo), store.patterns)
+    hits: dict[int, list[PathHit]] = {}
+    for path, matches in index.match_paths(list(places)).items():
+        for identity, pattern in matches:
+            hits.setdefault(identity, []).extend(PathHit(change, path, side, pattern) for change, side in places[path])
+    return hits
+
+
+def _path_reason(hit: PathHit) -> Reason:
+    return Reason(kind=ReasonKind.PATH, path=hit.path, side=hit.side, pattern=hit.pattern.text)
+
+
+def _add_labelled(
+    store: Store, repo: str, tags: Mapping[str, None], touched: dict[int, tuple[ReviewDigest, list[Reason]]]
+) -> None:
+    """Adds the digests of the same repository that carry a tag of a direct rule as a label."""
+    if not tags:
+        return
+    for label, identities in store.labelled(repo, list(tags)).items():
+        fresh = [identity for identity in identities if identity not in touched]
+        for identity, owner in store.owners(fresh).items():
+            if isinstance(owner, ReviewDigest):
+                touched[identity] = (owner, [])
+        for identity in identities:
+            reason = Reason(kind=ReasonKind.LABEL, path="", side=Side.BOTH, pattern=label)
+            touched[identity][1].append(reason)
+
+
+def _rank_reviews(touched: Mapping[int, tuple[ReviewDigest, list[Reason]]]) -> list[ReviewMatch]:
+    """Digests of the same places first, then those of the same labels, each newest first."""
+
+    def key(item: tuple[ReviewDigest, list[Reason]]) -> tuple[object, ...]:
+        review, reasons = item
+        places = sum(reason.kind is ReasonKind.PATH for reason in reasons)
+        number = review.id.rpartition("#")[2]
+        return (-places, -int(number) if number.isdigit() else 0, review.id)
+
+    return [
+        ReviewMatch(id=review.id, title=review.title, reasons=tuple(reasons), location=review.location)
+        for review, reasons in sorted(touched.values(), key=key)
+    ]
+
+
+# --- explain ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PathExplanation:
+    """Why a rule's place covers a path, or why not."""
+
+    path: str
+    covered: bool
+    explanation: Explanation | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainReport:
+    """What a rule looks at, and what each path means to it."""
+
+    rule: Row
+    repo: str
+    patterns: tuple[str, ...]
+    match: RuleMatch | None
+    paths: tuple[PathExplanation, ...]
+    inert: str
+
+
+def explain(store: Store, name: str, changes: ChangeSet | None) -> ExplainReport:
+    """Why rule ``name`` applies to a change, or which pattern came nearest and what rejected it.
+
+    Raises:
+        UsageError: there is no such rule.
+    """
+    from rulebook.patterns import compile_patterns
+    from rulebook.patterns import explain as explain_path
+
+    row = find_document(store, name, Kind.RULE)
+    texts = _texts(row.metadata.get("applies_to", ()))
+    patterns = compile_patterns(texts)
+    inert = "" if row.status in ("active", "contested") else f"it is {row.status}, and such rules apply to nothing"
+    explained: list[PathExplanation] = []
+    hits: list[PathHit] = []
+    for change in changes.files if changes else ():
+        for path, side in change.sides():
+            pattern = patterns.match(path)
+            if pattern is not None:
+                hits.append(PathHit(change, path, side, pattern))
+            explained.append(
+                PathExplanation(
+                    path=path,
+                    covered=pattern is not None,
+                    explanation=explain_path(patterns.patterns, path),
+                )
+            )
+    match = None
+    if hits and changes is not None and not inert:
+        owner = store.owners([row.id]).get(row.id)
+        if isinstance(owner, Rule):
+            cited = store.cited(row.repo, [row.id]).get(row.id)
+            match = match_rule(owner, hits, Evidence(changes), cited)
+    return ExplainReport(rule=row, repo=row.repo, patterns=texts, match=match, paths=tuple(explained), inert=inert)
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return tuple(item for item in value if isinstance(item, str)) if isinstance(value, (list, tuple)) else ()
+
+
+# --- look-ups ---------------------------------------------------------------------------------
+
+
+def find_document(store: Store, name: str, kind: Kind | None = None, lang: str = "") -> Row:
+    """The document called ``name``, in ``lang`` where it has that twin.
+
+    Rules win over digests and waivers of the same name; a digest is also found by ``#57112``, a
+    waiver by its path.
+
+    Raises:
+        UsageError: there is none; the hint names the nearest ones.
+    """
+    rows = [row for row in store.find(name) if kind is None or row.kind is kind]
+    if not rows:
+        rows = [
+            row
+            for row in store.documents(kind)
+            if row.path == name or (row.name.rpartition("#")[2] == name.lstrip("#") and "#" in row.name)
+        ]
+    if not rows:
+        import difflib
+
+        near = difflib.get_close_matches(name.upper(), {n.upper(): n for n in store.names()}, 3, 0.5)
+        names = {n.upper(): n for n in store.names()}
+        what = kind.value if kind else "document"
+        hint = f"did you mean {', '.join(names[n] for n in near)}?" if near else "see: rulebook list"
+        raise UsageError(f"no {what} is called {name!r}", hint)
+    order = list(Kind)
+    rows.sort(key=lambda row: (order.index(row.kind), row.twin, row.lang))
+    chosen = rows[0]
+    if lang:
+        chosen = next((row for row in rows if row.name == chosen.name and row.lang == lang), chosen)
+    return chosen
+
+
+def replacements(store: Store, row: Row) -> list[Row]:
+    """The rules that replaced ``row``, followed to the end of the chain."""
+    found: dict[str, Row] = {}
+    pending = list(_texts(row.metadata.get("superseded_by", ())))
+    while pending:
+        name = pending.pop(0)
+        rows = [r for r in store.find(name) if r.kind is Kind.RULE and not r.twin]
+        if not rows or name in found:
+            continue
+        found[name] = rows[0]
+        pending.extend(_texts(rows[0].metadata.get("superseded_by", ())))
+    return sorted(found.values(), key=lambda r: natural_key(r.name))

@@ -1,0 +1,91 @@
+"""Free-text look-ups: keeps the search index in step with the store, and dresses its hits."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, NamedTuple
+
+from rulebook import index
+
+if TYPE_CHECKING:
+    from rulebook.model import Kind
+    from rulebook.store import Progress, Row, Store
+
+_FOLDER = "search"
+
+
+class FoundDocument(NamedTuple):
+    """A hit: the document in the language that was found best, and where the words stood."""
+
+    row: Row
+    score: float
+    fields: tuple[str, ...]
+
+
+def refresh(store: Store, *, progress: Progress | None = None) -> index.Refreshed:
+    """Brings the search index in step with ``store``."""
+    with _folder(store) as folder:
+        return _refresh(store, folder, progress)
+
+
+def search(
+    store: Store, query: str, *, limit: int = 10, kinds: Collection[Kind] = (), progress: Progress | None = None
+) -> list[FoundDocument]:
+    """The documents that ``query`` finds, best first; both languages of one count as one hit."""
+    with _folder(store) as folder:
+        outcome = _refresh(store, folder, progress)
+        if outcome.obstacle:
+            store.notes.append(f"{outcome.obstacle}; searching in an older state")
+        hits = index.search(folder, query, limit=limit, kinds=[kind.value for kind in kinds] or None)
+    rows = {_key(row): row for row in store.documents()}
+    found = []
+    for hit in hits:
+        row = next((rows[key] for key in hit.keys if key in rows), None)
+        if row is not None:
+            found.append(FoundDocument(row, hit.score, hit.fields))
+    return found
+
+
+def _refresh(store: Store, folder: str, progress: Progress | None) -> index.Refreshed:
+    def load(keys: Collection[str]) -> Iterable[index.Entry]:
+        return [_entry(row) for row in store.documents() if _key(row) in keys]
+
+    return index.refresh(folder, store.digests(), load, progress=progress)
+
+
+@contextmanager
+def _folder(store: Store) -> Iterator[str]:
+    """The index's folder beside the store; one that vanishes again where the store is in memory."""
+    if store.folder is not None:
+        yield os.path.join(store.folder, _FOLDER)
+        return
+    import tempfile
+
+    with tempfile.TemporaryDirectory(prefix="rulebook-") as folder:
+        yield os.path.join(folder, _FOLDER)
+
+
+def _key(row: Row) -> str:
+    return f"{row.kind.value}:{row.name}:{row.lang}:{row.path}"
+
+
+def _entry(row: Row) -> index.Entry:
+    return index.Entry(
+        key=_key(row),
+        group=f"{row.kind.value}:{row.name}",
+        kind=row.kind.value,
+        id=row.name,
+        title=row.title,
+        body=row.body,
+        identifiers=_texts(row.identifiers, row.metadata.get("identifiers")),
+        paths=row.paths,
+        tags=row.tags,
+        labels=row.labels,
+    )
+
+
+def _texts(known: Sequence[str], more: object) -> tuple[str, ...]:
+    extra = [more] if isinstance(more, str) else more if isinstance(more, list) else []
+    return tuple(dict.fromkeys((*known, *(item for item in extra if isinstance(item, str)))))
