@@ -1,0 +1,128 @@
+"""From options to the things that questions are asked of: the store and the change."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from rulebook.cli import terminal
+from rulebook.config import CONFIG_NAME, Config, find_root
+from rulebook.errors import NoKnowledgeBase, UnreadableInput, UsageError
+from rulebook.store import Store, open_store
+
+if TYPE_CHECKING:
+    from rulebook.git import Repository
+    from rulebook.model import ChangeSet
+
+#: Larger inputs are refused: a diff of this size is nobody's review.
+MAX_INPUT = 256 << 20
+
+
+def load(root: str, index: str, *, quiet: bool) -> Store:
+    """Opens the knowledge base's store, refreshed, and passes its notes on."""
+    store = open_store(root_of(root), index or None, progress=terminal.progress_bar("reading", quiet=quiet))
+    for text in store.notes:
+        terminal.note(f"note: {text}", quiet=quiet)
+    broken = [finding for finding in store.findings() if finding.severity.value == "error"]
+    if broken:
+        first = broken[0]
+        place = first.location.path + (f":{first.location.line}" if first.location.line else "")
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        terminal.note(f"note: {place}: {first.message}{more}; see: rulebook lint", quiet=quiet)
+    return store
+
+
+def checkouts(options: Sequence[str]) -> dict[str, str]:
+    """``--checkout ALIAS=DIR`` options as a mapping."""
+    found = {}
+    for option in options:
+        alias, equals, folder = option.partition("=")
+        if not equals or not alias or not folder:
+            raise UsageError(f"--checkout {option!r} is no ALIAS=DIR", "say --checkout afd-plugin=../afd-plugin")
+        found[alias] = folder
+    return found
+
+
+def here() -> Repository | None:
+    """The git repository around the current directory, if there is one."""
+    # Asking git costs a process; a folder without .git at or above it needs none.
+    folder = os.getcwd()
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        parent = os.path.dirname(folder)
+        if parent == folder:
+            return None
+        folder = parent
+    from rulebook.git import Repository
+
+    return Repository.discover(folder)
+
+
+def read_input(name: str, what: str) -> bytes:
+    """Reads a file or, for ``-``, standard input."""
+    try:
+        if name != "-":
+            with open(name, "rb") as file:
+                data = file.read(MAX_INPUT + 1)
+        elif sys.stdin is None or sys.stdin.closed:
+            raise UnreadableInput(f"standard input is closed, so {what} cannot be read from it", "name a file")
+        else:
+            data = sys.stdin.buffer.read(MAX_INPUT + 1)
+    except OSError as error:
+        raise UnreadableInput(f"{what} {name} cannot be read: {error.strerror}", "check its name") from None
+    if len(data) > MAX_INPUT:
+        raise UnreadableInput(f"{what} is larger than {MAX_INPUT >> 20} MiB", "split it")
+    return data
+
+
+def read_change(
+    paths: Sequence[str], diff: str, git_range: str, nul: bool, repository: Repository | None
+) -> ChangeSet | None:
+    """The change that the options describe, or ``None`` where they describe none.
+
+    Raises:
+        UsageError: they describe more than one.
+    """
+    from rulebook import changes
+
+    given = [name for name, value in (("paths", paths), ("--diff", diff), ("--git", git_range)) if value]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)} cannot be combined", "give one of them")
+    if diff:
+        return changes.parse_diff(read_input(diff, "the diff"))
+    if git_range:
+        if repository is None:
+            raise UsageError(
+                "--git needs a clone of the target repository, and there is none here",
+                "run inside it, or name it with --checkout ALIAS=DIR",
+            )
+        return changes.from_git(repository, git_range)
+    if paths:
+        top = repository.top if repository is not None else None
+        if list(paths) == ["-"]:
+            return changes.from_path_list(read_input("-", "the path list"), nul=nul, top=top)
+        return changes.from_paths(paths, top=top)
+    return None
+
+
+def root_of(root: str) -> str:
+    """The knowledge base's folder: the one given, else the nearest at or above the current directory."""
+    if not root:
+        return find_root(os.getcwd())
+    if not os.path.isfile(os.path.join(root, CONFIG_NAME)):
+        raise NoKnowledgeBase(f"no knowledge base at {root}: there is no {CONFIG_NAME}", "name its folder with --root")
+    return os.path.realpath(root)
+
+
+def head_paths(config: Config, options: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """The files at the head of each clone that ``--checkout`` names, by alias."""
+    from rulebook.git import Repository
+
+    found = {}
+    for alias, folder in checkouts(options).items():
+        if alias not in config.targets:
+            known = ", ".join(config.targets) or "none"
+            raise UsageError(f"--checkout names {alias!r}, which is no target repository", f"known: {known}")
+        found[alias] = Repository.discover(folder).list_tree("HEAD")
+    return found

@@ -1,0 +1,73 @@
+"""Options that several commands share, declared once."""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Annotated
+
+import typer
+
+from rulebook.cli.terminal import Color
+
+
+class Format(str, Enum):
+    """What ``--format`` takes."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+
+
+class FailOn(str, Enum):
+    """What ``--fail-on`` takes; the weakest severity that makes the exit code 1."""
+
+    ERROR = "error"
+    WARNING = "warning"
+    NOTE = "note"
+    NEVER = "never"
+
+
+Root = Annotated[
+    str,
+    typer.Option(
+        "--root",
+        metavar="DIR",
+        envvar="RULEBOOK_ROOT",
+        help="The knowledge base. Default: the nearest parent with a rulebook.toml.",
+    ),
+]
+Index = Annotated[
+    str,
+    typer.Option(
+        "--index",
+        metavar="DIR",
+        envvar="RULEBOOK_INDEX",
+        help="Keep the store in DIR instead of the user's cache directory. Must be private and outside the content.",
+    ),
+]
+Repo = Annotated[
+    str,
+    typer.Option(
+        "--repo",
+        metavar="ALIAS",
+        help="The target repository, by its alias or as owner/name. Default: by the git remote here.",
+    ),
+]
+Checkout = Annotated[
+    list[str],
+    typer.Option("--checkout", metavar="ALIAS=DIR", help="A local clone of a target repository; may be given again."),
+]
+OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How the answer is written.")]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")]
+ColorOption = Annotated[Color, typer.Option("--color", help="Colour; NO_COLOR and FORCE_COLOR count as well.")]
+Paths = Annotated[list[str], typer.Argument(metavar="[PATH]...", help="Changed paths, or - to read them from stdin.")]
+Diff = Annotated[str, typer.Option("--diff", metavar="FILE", help="A unified diff; - reads it from stdin.")]
+GitRange = Annotated[
+    str,
+    typer.Option(
+        "--git",
+        metavar="RANGE",
+        help="BASE...HEAD (from their merge base), BASE..HEAD, or one commit, in the target repository's clone.",
+    ),
+]
+Nul = Annotated[bool, typer.Option("--null", "-z", help="Paths on stdin end in NUL, as git's -z prints them.")]

@@ -1,0 +1,36 @@
+"""Foreign text made harmless: rules, paths and diffs come from people we do not know.
+
+A terminal obeys control characters and a reader is misled by text that runs backwards; both are shown
+as escapes instead.
+"""
+
+from __future__ import annotations
+
+import re
+
+#: C0 and C1 controls, DEL, line and paragraph separators, bidirectional and other invisible
+#: formatting (Unicode 16, general category Cf, without the joiners that scripts and emoji need),
+#: lone surrogates.
+_HARMFUL = re.compile(
+    "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ud800-\udfff\U000e0000-\U000e007f]"
+)
+_HARMFUL_IN_TEXT = re.compile(_HARMFUL.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+
+
+def one_line(text: str) -> str:
+    """Text for one line of a terminal: harmful characters, line ends included, as escapes."""
+    return _HARMFUL.sub(_escape, text)
+
+
+def several_lines(text: str) -> str:
+    """Text for a terminal that may have several lines and tabs."""
+    return _HARMFUL_IN_TEXT.sub(_escape, text)
+
+
+def _escape(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    named = {9: "\\t", 10: "\\n", 13: "\\r"}
+    if code in named:
+        return named[code]
+    return f"\\x{code:02x}" if code < 0x100 else f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
