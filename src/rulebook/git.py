@@ -402,7 +402,8 @@ class Repository:
     def may_fetch_lazily(self) -> bool:
         """Whether git would fetch what is missing here, were it allowed to.
 
-        Guessed without a process, on the safe side. In such a clone, git before 2.45 dies when it is asked for an object that is missing.
+        Guessed without a process, on the safe side. In such a clone, git before 2.45 dies when it is asked for an
+        object that is missing.
         """
         for name in (os.path.join(self.git_dir, "config"), os.path.join(self._common_dir(), "config")):
             try:
@@ -428,7 +429,7 @@ class Repository:
         return {line.lstrip("?"): not line.startswith("?") for line in listing if line}
 
     def last_commit_before(self, date: str, commit: str) -> str | None:
-        """The newest first-parent ancestor of ``commit`` from before the day ``date`` (``YYYY-MM-DD``), if there is one."""
+        """The newest first-parent ancestor of ``commit`` from before the day ``date`` (``YYYY-MM-DD``), if any."""
         args = ["rev-list", "-1", "--first-parent", f"--before={date}T00:00:00Z", refuse_unsafe(commit, "revision")]
         return self.run(args).decode("ascii").strip() or None
 
