@@ -6,8 +6,7 @@ Every function takes an open store and plain arguments and returns a report; non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook import scope
 from rulebook.errors import UsageError
@@ -154,8 +153,7 @@ def _rank_reviews(touched: Mapping[int, tuple[ReviewDigest, list[Reason]]]) -> l
 # --- explain ----------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PathExplanation:
+class PathExplanation(NamedTuple):
     """Why a rule's place covers a path, or why not."""
 
     path: str
@@ -163,8 +161,7 @@ class PathExplanation:
     explanation: Explanation | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ExplainReport:
+class ExplainReport(NamedTuple):
     """What a rule looks at, and what each path means to it."""
 
     rule: Row

@@ -8,8 +8,8 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from types import MappingProxyType
+from typing import Any, NamedTuple
 
 from rulebook.errors import NoKnowledgeBase
 from rulebook.model import Finding, Location, Severity
@@ -19,8 +19,7 @@ _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 _TARGET_KEYS = ("url", "default_branch", "waivers")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Target:
+class Target(NamedTuple):
     """A repository that rules speak of.
 
     Attributes:
@@ -41,11 +40,10 @@ class Target:
         return slug_of(self.url) or self.alias
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+class Config(NamedTuple):
     """What ``rulebook.toml`` says."""
 
-    targets: Mapping[str, Target] = field(default_factory=dict)
+    targets: Mapping[str, Target] = MappingProxyType({})
     findings: tuple[Finding, ...] = ()
 
     def resolve(self, repo: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook.model import (
@@ -340,7 +340,7 @@ def _judge_co_changes(
             if text in missing:
                 continue
             missing[text] = MissingCoChange(path=text, because=co_change.because)
-            triggers.append(replace(fired[0], kind=ReasonKind.COCHANGE, pattern=text))
+            triggers.append(fired[0]._replace(kind=ReasonKind.COCHANGE, pattern=text))
         shown = shown or bool(absent and co_change.when.needs_lines)
     return list(missing.values()), triggers, shown
 

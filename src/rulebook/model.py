@@ -3,6 +3,9 @@
 Standard library only, and nothing here does any work. Every line number is 1-based, every path is
 relative to its repository's root and uses ``/``.
 
+Small nouns are named tuples, always built by keyword: making a dataclass takes six times as long, and every run
+of the command line makes them all. The family of documents are frozen dataclasses.
+
 The value of each enum is the word that stands in frontmatter and in JSON; the contract with other
 programs is in ``docs/contract.md``.
 """
@@ -12,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 
@@ -71,8 +75,7 @@ class Location(NamedTuple):
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(NamedTuple):
     """Something wrong in the content: where, a stable code, what, and how to mend it."""
 
     code: str
@@ -90,8 +93,7 @@ class On(_Word):
     CHANGED = "changed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Signal:
+class Signal(NamedTuple):
     """One thing to look for in a change. All conditions that are stated must hold at one place.
 
     Attributes:
@@ -118,8 +120,7 @@ class Signal:
         return bool(self.identifiers or self.lines or self.functions)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoChange:
+class CoChange(NamedTuple):
     """``when`` this happens, each of ``then`` has to be part of the same change."""
 
     when: Signal
@@ -127,8 +128,7 @@ class CoChange:
     because: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Source:
+class Source(NamedTuple):
     """Where a document's claims come from.
 
     Attributes:
@@ -140,7 +140,7 @@ class Source:
     """
 
     pin: str
-    seen: Mapping[str, str] = field(default_factory=dict)
+    seen: Mapping[str, str] = MappingProxyType({})
     url: str = ""
     line: int = 0
 
@@ -256,8 +256,7 @@ class Line(NamedTuple):
     new: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+class Hunk(NamedTuple):
     """A hunk of a unified diff; ``heading`` is the text after the second ``@@``."""
 
     old_start: int
@@ -266,8 +265,7 @@ class Hunk:
     lines: tuple[Line, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(NamedTuple):
     """What happened to one file.
 
     Attributes:
@@ -307,8 +305,7 @@ class ContentReader(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSet:
+class ChangeSet(NamedTuple):
     """A change: its files, and what is known about how complete the list is.
 
     Attributes:
@@ -324,7 +321,7 @@ class ChangeSet:
     complete: bool = True
     base: str = ""
     head: str = ""
-    reader: ContentReader | None = field(default=None, compare=False)
+    reader: ContentReader | None = None
     notes: tuple[str, ...] = ()
 
 
@@ -355,8 +352,7 @@ class ReasonKind(_Word):
         return tuple(ReasonKind).index(self)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(NamedTuple):
     """One piece of evidence for a match.
 
     Attributes:
@@ -376,16 +372,14 @@ class Reason:
     text: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MissingCoChange:
+class MissingCoChange(NamedTuple):
     """A pattern that should have been met by the same change and was not."""
 
     path: str
     because: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleMatch:
+class RuleMatch(NamedTuple):
     """A rule that applies, with everything that made it."""
 
     id: str
@@ -397,21 +391,19 @@ class RuleMatch:
     missing_cochanges: tuple[MissingCoChange, ...] = ()
     freshness: str | None = None
     waived_by: tuple[str, ...] = ()
-    location: Location = field(default=Location(""))
+    location: Location = Location("")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewMatch:
+class ReviewMatch(NamedTuple):
     """A digest worth reading along with the change."""
 
     id: str
     title: str
     reasons: tuple[Reason, ...]
-    location: Location = field(default=Location(""))
+    location: Location = Location("")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AppliesReport:
+class AppliesReport(NamedTuple):
     """The answer to "which rules apply to this change, and why"."""
 
     repo: str

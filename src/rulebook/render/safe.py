@@ -11,21 +11,24 @@ import re
 #: C0 and C1 controls, DEL, line and paragraph separators, bidirectional and other invisible
 #: formatting (Unicode 16, general category Cf, without the joiners that scripts and emoji need),
 #: lone surrogates.
-_HARMFUL = re.compile(
+_HARMFUL = (
     "[\x00-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f]"
 )
-_HARMFUL_IN_TEXT = re.compile(_HARMFUL.pattern.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f"))
+_HARMFUL_IN_TEXT = _HARMFUL.replace("\x00-\x1f", "\x00-\x08\x0b-\x1f")
 
 
 def one_line(text: str) -> str:
     """Text for one line of a terminal: harmful characters, line ends included, as escapes."""
-    return _HARMFUL.sub(_escape, text)
+    if text.isascii() and text.isprintable():
+        # Nearly all text is, and the expression takes a millisecond to compile.
+        return text
+    return re.sub(_HARMFUL, _escape, text)
 
 
 def several_lines(text: str) -> str:
     """Text for a terminal that may have several lines and tabs."""
-    return _HARMFUL_IN_TEXT.sub(_escape, text)
+    return re.sub(_HARMFUL_IN_TEXT, _escape, text)
 
 
 def _escape(match: re.Match[str]) -> str:
