@@ -1,0 +1,339 @@
+"""The commands about sources and the life of rules: ``stale``, ``repin``, ``sync``, ``retire``."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from enum import Enum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rulebook.cli import inputs, options, terminal
+from rulebook.cli.terminal import Color
+from rulebook.errors import EXIT_FINDINGS, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rulebook.catalog import Catalog
+    from rulebook.checkouts import CheckoutFinder
+    from rulebook.model import Document
+    from rulebook.sync import Progress
+
+
+class StaleFormat(str, Enum):
+    """What ``--format`` takes."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+    SARIF = "sarif"
+
+
+class FailOnState(str, Enum):
+    """What ``--fail-on`` takes; the mildest state that makes the exit code 1."""
+
+    GONE = "gone"
+    INVALID = "invalid"
+    MOVED = "moved"
+    CHANGED = "changed"
+    UNVERIFIABLE = "unverifiable"
+    NEVER = "never"
+
+
+Names = Annotated[list[str], typer.Argument(metavar="[ID]...", help="Only these documents; a rule's id, say.")]
+Timeout = Annotated[
+    float,
+    typer.Option("--timeout", metavar="SECONDS", min=1, help="Give up on a network that is silent for this long."),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the application."""
+    app.command(
+        epilog="Examples: rulebook stale --checkout afd-plugin=../afd-plugin   ·   rulebook stale AFD-I4 --all   ·   "
+        "rulebook stale --format md --since 2026-11-01"
+    )(stale)
+    app.command()(repin)
+    app.command()(sync)
+    app.command()(retire)
+
+
+def stale(
+    names: Names = [],
+    path: Annotated[
+        list[str], typer.Option("--path", metavar="GLOB", help="Only pins of files that this pattern covers.")
+    ] = [],
+    since: Annotated[
+        str,
+        typer.Option("--since", metavar="COMMIT|DAY", help="Only pins of files that the default branch changed since."),
+    ] = "",
+    everything: Annotated[bool, typer.Option("--all", "-a", help="List fresh pins and retired rules as well.")] = False,
+    identifiers: Annotated[
+        bool, typer.Option("--identifiers/--no-identifiers", help="Look for the names of code that rules cite.")
+    ] = True,
+    fail_on: Annotated[
+        FailOnState, typer.Option("--fail-on", help="The mildest state that makes the exit code 1.")
+    ] = FailOnState.GONE,
+    repo: options.Repo = "",
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    output: Annotated[
+        StaleFormat, typer.Option("--format", "-f", help="How the answer is written.")
+    ] = StaleFormat.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """What became of the sources that rules were read from: gone, moved, changed, fresh, or not looked at.
+
+    Pins are looked up in local clones: --checkout, RULEBOOK_CHECKOUT_<ALIAS>, the user's config.toml, or what
+    'rulebook sync' fetched. Nothing is fetched here.
+    """
+    from rulebook.freshness import check_documents
+    from rulebook.staleness import State
+
+    catalog = _load(root, quiet=quiet)
+    report = check_documents(
+        _documents(catalog, names, everything=everything),
+        catalog.config,
+        _finder(catalog, checkout),
+        repo=_alias(catalog, repo),
+        paths=path,
+        since=since,
+        identifiers=identifiers,
+        progress=terminal.progress_bar("checking pins", quiet=quiet),
+    )
+    for text in report.notes:
+        terminal.note(f"note: {text}", quiet=quiet)
+    if output is StaleFormat.JSON:
+        from rulebook.render.data import dump
+        from rulebook.render.stale import stale_data
+
+        terminal.write(dump(stale_data(report)))
+    elif output is StaleFormat.SARIF:
+        from importlib.metadata import version
+
+        from rulebook.render.data import dump
+        from rulebook.render.stale import stale_sarif
+
+        terminal.write(dump(stale_sarif(report, version("repo-rulebook"))))
+    elif output is StaleFormat.MD:
+        from rulebook.render.stale import stale_markdown
+
+        terminal.write(stale_markdown(report))
+    else:
+        from rulebook.render.stale import stale_lines
+
+        terminal.write_lines(stale_lines(report, everything=everything), color)
+    if fail_on is not FailOnState.NEVER:
+        limit = State(fail_on.value).rank
+        if any(pin.verdict.state.rank <= limit for pin in report.pins):
+            raise typer.Exit(EXIT_FINDINGS)
+
+
+def _confirm(question: str) -> bool:
+    """Asks on standard error; no where nobody can answer."""
+    import sys
+
+    if sys.stdin is None or not sys.stdin.isatty():
+        return False
+    return typer.confirm(question, err=True)
+
+
+@contextmanager
+def _steps(label: str, *, quiet: bool) -> Iterator[Progress | None]:
+    """A progress callback for work in several steps, each with a length of its own."""
+    import sys
+
+    if quiet or sys.stderr is None or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(label, total=None)
+
+        def advance(step: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{label}: {step.lower()}", completed=done, total=total)
+
+        yield advance
+
+
+def _load(root: str, *, quiet: bool) -> Catalog:
+    from rulebook.catalog import load
+
+    catalog = load(inputs.root_of(root), progress=terminal.progress_bar("reading", quiet=quiet))
+    broken = [finding for finding in catalog.findings if finding.severity.value == "error"]
+    if broken:
+        first = broken[0]
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        place = first.location.path + (f":{first.location.line}" if first.location.line else "")
+        terminal.note(f"note: {place}: {first.message}{more}; see: rulebook lint", quiet=quiet)
+    return catalog
+
+
+def _documents(catalog: Catalog, names: Sequence[str], *, everything: bool = False) -> list[Document]:
+    """The documents of these names, else all whose sources matter: retired rules are history."""
+    from rulebook.catalog import is_twin
+    from rulebook.model import Rule
+
+    originals = [document for document in catalog.documents if not is_twin(document)]
+    if not names:
+        return [
+            document
+            for document in originals
+            if everything or not isinstance(document, Rule) or document.status.matches
+        ]
+    chosen = []
+    for name in names:
+        found = [
+            document for document in originals if name.lower() in (document.id.lower(), document.location.path.lower())
+        ]
+        if not found:
+            import difflib
+
+            near = difflib.get_close_matches(name, [document.id for document in originals], 3, 0.5)
+            raise UsageError(
+                f"no document is called {name!r}", f"did you mean {', '.join(near)}?" if near else "see: rulebook list"
+            )
+        chosen += found
+    return list({id(document): document for document in chosen}.values())
+
+
+def _finder(catalog: Catalog, checkout: Sequence[str]) -> CheckoutFinder:
+    from rulebook.checkouts import CheckoutFinder
+
+    named = {}
+    for alias, folder in inputs.checkouts(checkout).items():
+        resolved = catalog.config.resolve(alias)
+        if resolved not in catalog.config.targets:
+            known = ", ".join(catalog.config.targets) or "none"
+            raise UsageError(f"--checkout names {alias!r}, which is no target repository", f"known: {known}")
+        named[resolved] = folder
+    return CheckoutFinder(named)
+
+
+def _alias(catalog: Catalog, repo: str) -> str:
+    alias = catalog.config.resolve(repo) if repo else ""
+    if alias and alias not in catalog.config.targets:
+        raise UsageError(
+            f"no repository {repo!r} in this knowledge base", f"known: {', '.join(catalog.config.targets)}"
+        )
+    return alias
+
+
+def repin(
+    names: Annotated[list[str], typer.Argument(metavar="ID...", help="The documents whose pins to renew.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the new pins without asking.")] = False,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Bring fresh pins to the head as well.")] = False,
+    unseen: Annotated[
+        bool, typer.Option("--unseen", help="Renew pins as well whose commit cannot be looked at any more.")
+    ] = False,
+    allow_dirty: Annotated[
+        bool, typer.Option("--allow-dirty", help="Edit files that have changes which are not committed.")
+    ] = False,
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Renews pins after their sources were read again: shows what changed, then writes.
+
+    Only the pins change, not one byte else. Without --yes it asks first, and without a terminal it only shows.
+    """
+    from rulebook.render.stale import proposal_lines
+    from rulebook.repin import propose, write
+
+    catalog = _load(root, quiet=quiet)
+    documents = _documents(catalog, names)
+    proposals = propose(documents, catalog.config, _finder(catalog, checkout), fresh=everything, unseen=unseen)
+    terminal.write_lines(proposal_lines(proposals), color)
+    offered = [proposal for proposal in proposals if proposal.new is not None]
+    if not offered:
+        terminal.note("note: there is no pin to renew", quiet=quiet)
+        return
+    if not yes and not _confirm(f"Write {len(offered)} new pins?"):
+        terminal.note("note: nothing was written; --yes writes", quiet=quiet)
+        return
+    for path in write(catalog.root, offered, allow_dirty=allow_dirty):
+        terminal.note(f"note: {path} was written", quiet=quiet)
+
+
+def sync(
+    names: Annotated[list[str], typer.Argument(metavar="[ALIAS]...", help="Only these repositories.")] = [],
+    timeout: Timeout = 60.0,
+    root: options.Root = "",
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Fetches the target repositories into the user's cache, for 'stale' and 'repin' to look into.
+
+    Without file contents but those that pins need. What is interrupted goes on where it stopped.
+    """
+    import os
+
+    from rulebook.checkouts import CheckoutFinder
+    from rulebook.errors import EXIT_CANNOT_RUN, GitError
+    from rulebook.pins import Pin
+    from rulebook.render.stale import synced_lines
+    from rulebook.staleness import read_pin
+    from rulebook.store import secure_folder
+    from rulebook.sync import sync as synchronise
+
+    catalog = _load(root, quiet=quiet)
+    aliases = [_alias(catalog, name) for name in names] or [
+        alias for alias, target in catalog.config.targets.items() if target.url
+    ]
+    pins = [read_pin(source) for document in _documents(catalog, [], everything=True) for source in document.sources]
+    finder = CheckoutFinder()
+    failed = False
+    for alias in aliases:
+        target = catalog.config.targets[alias]
+        folder = finder.mirror_path(target)
+        secure_folder(os.path.dirname(folder), catalog.root)
+        wanted = [pin for pin in pins if isinstance(pin, Pin) and pin.alias == alias]
+        try:
+            with _steps(alias, quiet=quiet) as progress:
+                synced = synchronise(target, folder, wanted, silence=timeout, progress=progress)
+        except GitError as error:
+            # One repository that cannot be reached does not keep the others from being fetched.
+            terminal.note(f"rulebook: {alias}: {error.message} ({error.hint})")
+            failed = True
+            continue
+        terminal.write_lines(synced_lines(synced), color)
+        for text in synced.notes:
+            terminal.note(f"note: {alias}: {text}", quiet=quiet)
+    if failed:
+        raise typer.Exit(EXIT_CANNOT_RUN)
+
+
+def retire(
+    name: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.")],
+    because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why it ended, in one line.")],
+    superseded_by: Annotated[
+        str, typer.Option("--superseded-by", metavar="ID", help="The rule that takes its place.")
+    ] = "",
+    allow_dirty: Annotated[
+        bool, typer.Option("--allow-dirty", help="Edit a file that has changes which are not committed.")
+    ] = False,
+    root: options.Root = "",
+    quiet: options.Quiet = False,
+) -> None:
+    """Ends a rule: it applies to nothing any more, and stays to be found, with the reason.
+
+    Its id is taken for good; 'rulebook lint' tells where it comes back for another text.
+    """
+    import datetime as dt
+
+    from rulebook import lifecycle
+
+    catalog = _load(root, quiet=quiet)
+    today = dt.datetime.now(dt.timezone.utc).date().isoformat()
+    plan = lifecycle.plan_retirement(
+        catalog, name, because=because, since=today, superseded_by=superseded_by, allow_dirty=allow_dirty
+    )
+    lifecycle.retire(plan)
+    terminal.note(f"note: {plan.rule.location.path} was written", quiet=quiet)

@@ -1,0 +1,554 @@
+"""What `rulebook stale` and `rulebook applies` ask: the freshness of a knowledge base's sources.
+
+Which clone a pin is checked in is :mod:`rulebook.checkouts`'s; what became of a pinned place is
+:mod:`rulebook.staleness`'s; here both come together for many documents and repositories.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+from rulebook.errors import GitError, UsageError
+from rulebook.model import ChangeSet, ChangeStatus, Document, Kind, Location, Rule, Side, Source
+from rulebook.pins import Pin, PinError, parse_pin
+from rulebook.staleness import CheckedPin, Checker, Citation, State, Verdict, read_pin, unverifiable
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from rulebook.checkouts import CheckoutFinder
+    from rulebook.config import Config, Target
+    from rulebook.git import Repository
+    from rulebook.store import Store
+
+Progress = Callable[[int, int], None]
+
+
+class Judged(NamedTuple):
+    """What the pins into one repository were judged against.
+
+    Attributes:
+        commit: the tip of its default branch.
+        ref: the reference that names it in the clone.
+        clone: where the clone is.
+    """
+
+    commit: str
+    ref: str
+    clone: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostIdentifier:
+    """A name of code that a rule's text cites and the default branch has no more."""
+
+    owner: str
+    name: str
+    repo: str
+    location: Location
+    because: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StaleReport:
+    """The answer to "which sources are stale".
+
+    Attributes:
+        heads: what each repository was judged against; ``None`` where there is nothing to look at.
+        pins: worst first, then in the order of the documents.
+        identifiers: cited names that are no more, a lower grade than pins.
+        examined_rules: rules that were looked at, with pins or without.
+        examined_documents: rules, waivers and digests.
+        skipped: how many pins were left out, by the reason.
+        notes: what the user should know, one sentence each.
+    """
+
+    heads: Mapping[str, Judged | None]
+    pins: tuple[CheckedPin, ...]
+    identifiers: tuple[LostIdentifier, ...] = ()
+    examined_rules: int = 0
+    examined_documents: int = 0
+    skipped: Mapping[str, int] | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def summary(self) -> dict[State, int]:
+        """How many pins are in each state."""
+        counts = dict.fromkeys(State, 0)
+        for pin in self.pins:
+            counts[pin.verdict.state] += 1
+        return counts
+
+
+def cite(documents: Iterable[Document]) -> list[Citation]:
+    """Every pin of the documents, with the document that has it; pins that a page's rules share come once for each."""
+    return [
+        Citation(
+            owner=document.id,
+            kind=document.kind,
+            location=Location(document.location.path, source.line or document.line_of("sources", index)),
+            source=source,
+        )
+        for document in documents
+        for index, source in enumerate(document.sources)
+    ]
+
+
+def check_documents(
+    documents: Sequence[Document],
+    config: Config,
+    finder: CheckoutFinder,
+    *,
+    repo: str = "",
+    paths: Sequence[str] = (),
+    since: str = "",
+    identifiers: bool = True,
+    progress: Progress | None = None,
+) -> StaleReport:
+    """Checks the sources of documents.
+
+    Args:
+        documents: without twins, which have no sources of their own.
+        config: the target repositories.
+        finder: knows where clones are.
+        repo: only pins into the repository with this alias.
+        paths: only pins of files that one of these patterns covers, see :mod:`rulebook.patterns`.
+        since: a commit, or a day as ``YYYY-MM-DD``: only pins of files that the default branch changed after it.
+        identifiers: whether to look for the names that rules cite as well.
+        progress: called with (pins done, pins to do).
+
+    Raises:
+        GitError: a clone that the command names is none, or git is missing.
+        UsageError: ``since`` names nothing in a repository that is looked at.
+    """
+    asked = Checkers(config, finder)
+    with asked:
+        chosen, skipped = _choose(cite(documents), asked, repo, paths, since)
+        verdicts = _judge(chosen, asked, progress)
+        lost = _lost_identifiers(documents, asked, repo) if identifiers else []
+        notes = asked.notes()
+        heads = asked.heads()
+    checked = [
+        CheckedPin(citation=citation, verdict=verdict) for citation, verdict in zip(chosen, verdicts, strict=True)
+    ]
+    checked.sort(key=lambda pin: pin.verdict.state.rank)
+    return StaleReport(
+        heads=heads,
+        pins=tuple(checked),
+        identifiers=tuple(lost),
+        examined_rules=len({document.key for document in documents if document.kind is Kind.RULE}),
+        examined_documents=len(documents),
+        skipped=skipped,
+        notes=tuple(notes),
+    )
+
+
+class Checkers:
+    """The repositories that are asked, each opened when the first pin needs it."""
+
+    def __init__(self, config: Config, finder: CheckoutFinder) -> None:
+        self._config = config
+        self._finder = finder
+        self._stack = ExitStack()
+        self._checkers: dict[str, Checker | Verdict] = {}
+        self._clones: dict[str, str] = {}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def checker(self, alias: str) -> Checker | Verdict:
+        """What checks pins into a repository, or the verdict on all of them."""
+        if alias not in self._checkers:
+            self._checkers[alias] = self._open(alias)
+        return self._checkers[alias]
+
+    def _open(self, alias: str) -> Checker | Verdict:
+        from rulebook.git import Repository
+
+        target = self._config.targets.get(alias)
+        if target is None:
+            return unverifiable(f"rulebook.toml knows no repository {alias!r}", f"add [repos.{alias}] with its url")
+        checkout = self._finder.find(target)
+        if checkout is None:
+            return unverifiable(
+                f"there is no clone of {alias} here", f"rulebook sync {alias}, or --checkout {alias}=DIR"
+            )
+        try:
+            repository = Repository(checkout.folder)
+        except GitError as error:
+            if checkout.explicit:
+                raise
+            return unverifiable(f"{error.message} (named by {checkout.named_by})", error.hint)
+        try:
+            checker = Checker(repository, target.default_branch, alias=alias)
+        except GitError as error:
+            return unverifiable(error.message, error.hint)
+        self._clones[alias] = checkout.folder
+        return self._stack.enter_context(checker)
+
+    def heads(self) -> dict[str, Judged | None]:
+        """What each repository was judged against."""
+        found: dict[str, Judged | None] = {}
+        for alias, checker in self._checkers.items():
+            head = checker.head if isinstance(checker, Checker) else None
+            found[alias] = Judged(head.commit, head.ref, self._clones[alias]) if head is not None else None
+        return found
+
+    def notes(self) -> list[str]:
+        """Why repositories were not looked at."""
+        return [
+            f"{alias} was not looked at: {checker.because} ({checker.remedy})"
+            for alias, checker in self._checkers.items()
+            if not isinstance(checker, Checker)
+        ]
+
+
+# --- which pins, and their verdicts -----------------------------------------------------------
+
+
+def _choose(
+    citations: Sequence[Citation], asked: Checkers, repo: str, paths: Sequence[str], since: str
+) -> tuple[list[Citation], dict[str, int]]:
+    """The pins that are asked about, and how many are left out for which reason."""
+    from rulebook.patterns import compile_patterns
+
+    patterns = compile_patterns(list(paths)) if paths else None
+    chosen: list[Citation] = []
+    skipped: dict[str, int] = {}
+    pins = [(citation, read_pin(citation.source)) for citation in citations]
+    edited = _edited_since(since, asked, [pin for _, pin in pins if isinstance(pin, Pin)], repo) if since else None
+
+    def skip(reason: str) -> None:
+        skipped[reason] = skipped.get(reason, 0) + 1
+
+    for citation, pin in pins:
+        if not isinstance(pin, Pin):
+            if repo or patterns or since:
+                skip("without a readable pin")
+            else:
+                chosen.append(citation)
+        elif repo and pin.alias != repo:
+            skip(f"not into {repo}")
+        elif patterns is not None and patterns.match(pin.path) is None:
+            skip("of other paths")
+        elif edited is not None and pin.path not in edited.get(pin.alias, (pin.path,)):
+            skip(f"of files not changed since {since}")
+        else:
+            chosen.append(citation)
+    return chosen, skipped
+
+
+def _edited_since(since: str, asked: Checkers, pins: Sequence[Pin], repo: str) -> dict[str, Collection[str]]:
+    """The pinned paths that differ between ``since`` and the head, by repository; left out where nobody can look."""
+    found: dict[str, Collection[str]] = {}
+    for alias in dict.fromkeys(pin.alias for pin in pins if not repo or pin.alias == repo):
+        checker = asked.checker(alias)
+        if isinstance(checker, Checker):
+            try:
+                found[alias] = checker.edited_since(since, {pin.path for pin in pins if pin.alias == alias})
+            except GitError as error:
+                raise UsageError(
+                    f"--since {since} names no commit of {alias}: {error.message}", "give a day, or narrow with --repo"
+                ) from None
+    return found
+
+
+def _judge(chosen: Sequence[Citation], asked: Checkers, progress: Progress | None) -> list[Verdict]:
+    """The verdict on each pin, in their order."""
+    verdicts: list[Verdict | None] = []
+    groups: dict[str, list[tuple[int, Pin, Mapping[str, str]]]] = {}
+    for position, citation in enumerate(chosen):
+        pin = read_pin(citation.source)
+        verdicts.append(None if isinstance(pin, Pin) else pin)
+        if isinstance(pin, Pin):
+            groups.setdefault(pin.alias, []).append((position, pin, citation.source.seen))
+    done = 0
+    for alias, group in groups.items():
+        checker = asked.checker(alias)
+        if isinstance(checker, Checker):
+
+            def advance(number: int, _: int, before: int = done) -> None:
+                if progress is not None:
+                    progress(before + number, len(chosen))
+
+            found = checker.check([(pin, seen) for _, pin, seen in group], progress=advance)
+        else:
+            found = [checker] * len(group)
+        done += len(group)
+        for (position, _, _), verdict in zip(group, found, strict=True):
+            verdicts[position] = verdict
+    if progress is not None:
+        progress(len(chosen), len(chosen))
+    return [verdict for verdict in verdicts if verdict is not None]
+
+
+def _lost_identifiers(documents: Iterable[Document], asked: Checkers, repo: str) -> list[LostIdentifier]:
+    """Names of code that rules in force cite, that were there when they were pinned, and are no more."""
+    from rulebook import markdown
+
+    lost: list[LostIdentifier] = []
+    for document in documents:
+        if not isinstance(document, Rule) or not document.status.matches:
+            continue
+        commits: dict[str, list[str]] = {}
+        for source in document.sources:
+            pin = read_pin(source)
+            if isinstance(pin, Pin) and (not repo or pin.alias == repo):
+                commits.setdefault(pin.alias, []).append(pin.commit)
+        spans = markdown.outline(document.body).code_spans if commits else ()
+        lines = {span.text.partition("(")[0]: span.line for span in reversed(spans)}
+        names = markdown.identifiers(spans)
+        for alias, pinned in commits.items():
+            checker = asked.checker(alias)
+            if isinstance(checker, Checker) and names:
+                for name, because in checker.lost_names(names, tuple(dict.fromkeys(pinned))).items():
+                    line = document.body_line + lines.get(name, 1) - 1 if document.body_line else 0
+                    place = Location(document.location.path, line)
+                    lost.append(
+                        LostIdentifier(owner=document.id, name=name, repo=alias, location=place, because=because)
+                    )
+    return lost
+
+
+# --- for `applies` ----------------------------------------------------------------------------
+
+_CACHE_FORMAT = 1
+_CACHE_BYTES = 16 << 20
+
+
+def freshness_of(store: Store, alias: str, repository: Repository) -> dict[str, State]:
+    """The worst state of each rule's sources in one target repository; rules without sources there are left out.
+
+    The answer is kept in the store's folder and holds as long as the content and the tip of the default branch stay
+    as they are; whether they did costs no git process.
+
+    Args:
+        store: the knowledge base.
+        alias: the target repository.
+        repository: a clone of it.
+
+    Returns:
+        the state by the rule's id; empty where the clone has no default branch to judge by.
+    """
+    target = store.config.targets.get(alias)
+    if target is None:
+        return {}
+    path = os.path.join(store.folder, f"freshness-{alias}.json") if store.folder else ""
+    head = _peek_head(repository, target)
+    if path and head:
+        kept = _read_cache(path, repository.git_dir, store.generation, head)
+        if kept is not None:
+            return kept
+    try:
+        checker = Checker(repository, target.default_branch, alias=alias)
+    except GitError:
+        return {}
+    with checker:
+        cited: list[tuple[str, Pin, Mapping[str, str]]] = []
+        states: dict[str, State] = {}
+        for row in store.documents(Kind.RULE, repo=alias):
+            for source in [] if row.twin else _sources(row.metadata.get("sources")):
+                pin = read_pin(source)
+                if isinstance(pin, Pin) and store.config.resolve(pin.alias) == alias:
+                    cited.append((row.name, pin, source.seen))
+                elif not isinstance(pin, Pin):
+                    states[row.name] = State.UNVERIFIABLE
+        try:
+            verdicts = checker.check([(pin, seen) for _, pin, seen in cited])
+        except GitError:
+            return {}
+    for (name, _, _), verdict in zip(cited, verdicts, strict=True):
+        state = State.UNVERIFIABLE if verdict.state is State.INVALID else verdict.state
+        states[name] = min(states.get(name, state), state, key=lambda word: word.rank)
+    if path:
+        _write_cache(path, repository.git_dir, store.generation, checker.head.commit, states)
+    return states
+
+
+def _peek_head(repository: Repository, target: Target) -> str:
+    from rulebook.snapshots import head_refs
+
+    return next(filter(None, map(repository.peek_ref, head_refs(target.default_branch))), "")
+
+
+def _sources(value: object) -> list[Source]:
+    """The sources of a stored frontmatter."""
+    found = []
+    for item in value if isinstance(value, list) else [value]:
+        if isinstance(item, str) and item:
+            found.append(Source(pin=item))
+        elif isinstance(item, dict) and isinstance(item.get("pin"), str):
+            seen = {name: item[name] for name in ("blob", "sha256") if isinstance(item.get(name), str)}
+            found.append(Source(pin=item["pin"], seen=seen))
+    return found
+
+
+def _read_cache(path: str, clone: str, generation: str, head: str) -> dict[str, State] | None:
+    try:
+        with open(path, "rb") as file:
+            data = json.loads(file.read(_CACHE_BYTES))
+        if [data["format"], data["clone"], data["generation"], data["head"]] != [
+            _CACHE_FORMAT,
+            clone,
+            generation,
+            head,
+        ]:
+            return None
+        return {str(name): State(word) for name, word in data["rules"].items()}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # None yet, or damaged: it is made again.
+        return None
+
+
+def _write_cache(path: str, clone: str, generation: str, head: str, states: Mapping[str, State]) -> None:
+    rules = {name: state.value for name, state in states.items()}
+    data = {"format": _CACHE_FORMAT, "clone": clone, "generation": generation, "head": head, "rules": rules}
+    temporary = f"{path}.{os.getpid():x}"
+    try:
+        with open(temporary, "w", encoding="utf-8", errors="surrogatepass") as file:
+            json.dump(data, file)
+        os.replace(temporary, path)
+    except OSError:
+        # The answer does not depend on being kept.
+        try:
+            os.unlink(temporary)
+        except OSError:
+            pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EditedSource:
+    """A pinned place that a change edits, moves or removes.
+
+    Attributes:
+        owner: the document that has the pin.
+        kind: its kind.
+        pin: as written.
+        path: the changed path.
+        state: what merging the change makes of it: ``gone``, ``moved`` or ``changed``.
+        because: one line.
+    """
+
+    owner: str
+    kind: Kind
+    pin: str
+    path: str
+    state: State
+    because: str
+
+
+def edited_sources(store: Store, changes: ChangeSet, repo: str) -> list[EditedSource]:
+    """Which pinned places a change edits, moves or removes, worst first, whether or not any pattern matches.
+
+    Where whole files can be read (a git range), a definition that stays as it is in an edited file is left out, and
+    one that the change itself puts elsewhere is *moved*.
+    """
+    before = {path: change for change in changes.files for path, side in change.sides() if side is not Side.NEW}
+    found: list[EditedSource] = []
+    texts = _Texts(changes)
+    for path, text, kind, owner in store.pinned(repo, list(before)):
+        try:
+            pin = parse_pin(text)
+        except PinError:
+            continue
+        effect = texts.effect(pin, before[path].path, before[path].status)
+        if effect is not None:
+            state, because = effect
+            found.append(EditedSource(owner=owner, kind=Kind(kind), pin=text, path=path, state=state, because=because))
+    return sorted(found, key=lambda edit: (edit.state.rank, edit.owner, edit.path, edit.pin))
+
+
+class _Texts:
+    """What a change does to anchored text."""
+
+    def __init__(self, changes: ChangeSet) -> None:
+        self._changes = changes
+
+    def effect(self, pin: Pin, path: str, status: ChangeStatus) -> tuple[State, str] | None:
+        """What becomes of a pinned place; ``path`` is where its file is after the change."""
+        if status is ChangeStatus.MODE:
+            return None
+        if not pin.anchor or self._changes.reader is None:
+            return self._file_effect(pin, path, status)
+        return self._symbol_effect(pin, path, status) if pin.symbol else self._lines_effect(pin, path, status)
+
+    def _file_effect(self, pin: Pin, path: str, status: ChangeStatus) -> tuple[State, str] | None:
+        if status is ChangeStatus.DELETED:
+            return State.GONE, f"the change removes {pin.path}"
+        if path != pin.path:
+            return State.MOVED, f"the change moves {pin.path} to {path}"
+        if pin.first and not self._touches(pin):
+            return None
+        return State.CHANGED, f"the change edits {pin.path}"
+
+    def _touches(self, pin: Pin) -> bool:
+        """Whether changed lines lie among the pinned ones, by their numbers: all that a diff alone can tell."""
+        change = next((change for change in self._changes.files if (change.old_path or change.path) == pin.path), None)
+        if change is None or change.hunks is None:
+            return True
+        numbers = (line.old or line.new for hunk in change.hunks for line in hunk.lines if line.mark != " ")
+        return any(pin.first <= number <= pin.last for number in numbers)
+
+    def _read(self, path: str, side: Side) -> bytes | None:
+        assert self._changes.reader is not None
+        return self._changes.reader.read(path, side)
+
+    def _symbol_effect(self, pin: Pin, path: str, status: ChangeStatus) -> tuple[State, str] | None:
+        from rulebook.moves import same_text
+
+        old = _anchored(pin, self._read(pin.path, Side.OLD), pin.path)
+        if old is None:
+            # It was not there before, so this change takes nothing from it.
+            return None
+        new = None if status is ChangeStatus.DELETED else _anchored(pin, self._read(path, Side.NEW), path)
+        if new is None:
+            place = self._elsewhere(pin)
+            if place:
+                return State.MOVED, f"the change moves {pin.symbol} to {place}"
+            return State.GONE, f"the change removes {pin.symbol} from {pin.path}"
+        if path != pin.path:
+            return State.MOVED, f"the change moves {pin.path} to {path}"
+        return None if same_text(old, new) else (State.CHANGED, f"the change edits {pin.symbol} in {pin.path}")
+
+    def _elsewhere(self, pin: Pin) -> str:
+        """The changed file that has the symbol now and did not before."""
+        from rulebook.definitions import same_language
+
+        for change in self._changes.files:
+            if change.status is not ChangeStatus.DELETED and same_language(pin.path, change.path):
+                former = change.old_path or change.path
+                there = _anchored(pin, self._read(change.path, Side.NEW), change.path) is not None
+                if there and _anchored(pin, self._read(former, Side.OLD), former) is None:
+                    return change.path
+        return ""
+
+    def _lines_effect(self, pin: Pin, path: str, status: ChangeStatus) -> tuple[State, str] | None:
+        from rulebook.moves import map_lines
+
+        old = self._read(pin.path, Side.OLD)
+        new = None if status is ChangeStatus.DELETED else self._read(path, Side.NEW)
+        if old is None or pin.last > old.count(b"\n") + 1:
+            return None
+        mapped = map_lines(old, new, pin.first, pin.last) if new is not None else None
+        if mapped is None:
+            return State.GONE, f"the change removes {pin.anchor} from {pin.path}"
+        if path != pin.path:
+            return State.MOVED, f"the change moves {pin.path} to {path}"
+        return None if mapped.same else (State.CHANGED, f"the change edits {pin.anchor} of {pin.path}")
+
+
+def _anchored(pin: Pin, content: bytes | None, path: str) -> bytes | None:
+    """The text of the pin's symbol in a file, if it is there."""
+    from rulebook.definitions import outline
+    from rulebook.moves import joined
+
+    definitions = outline(path, content).find(pin.symbol) if content is not None else ()
+    return joined((content or b"").split(b"\n"), definitions) if definitions else None
