@@ -48,6 +48,11 @@ def search(
     return found
 
 
+def entries(store: Store) -> list[index.Entry]:
+    """Every document as the search index takes it."""
+    return [_entry(row) for row in store.documents()]
+
+
 def _refresh(store: Store, folder: str, progress: Progress | None) -> index.Refreshed:
     def load(keys: Collection[str]) -> Iterable[index.Entry]:
         return [_entry(row) for row in store.documents() if _key(row) in keys]
