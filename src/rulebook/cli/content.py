@@ -1,0 +1,79 @@
+"""The commands about the content itself: ``index`` and ``lint``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from rulebook.cli import inputs, options, terminal
+from rulebook.cli.terminal import Color
+from rulebook.errors import EXIT_FINDINGS
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the application."""
+    app.command(epilog="Example: rulebook index --root ../rules")(index)
+    app.command(
+        epilog="Examples: rulebook lint --fail-on warning   ·   rulebook lint --checkout afd-plugin=../afd-plugin"
+    )(lint)
+
+
+def index(
+    root: options.Root = "",
+    index: options.Index = "",
+    quiet: options.Quiet = False,
+) -> None:
+    """Builds or refreshes the store and the search index. Queries do so by themselves when content changed."""
+    from rulebook import lookup
+
+    with inputs.load(root, index, quiet=quiet) as store:
+        stats = store.stats
+        searched = lookup.refresh(store, progress=terminal.progress_bar("indexing", quiet=quiet))
+        place = store.folder or "memory"
+        for text in store.notes:
+            terminal.note(f"note: {text}", quiet=quiet)
+    terminal.write(
+        f"{stats.added} added, {stats.changed} changed, {stats.removed} removed, {stats.kept} unchanged files; "
+        f"search: {searched.added} documents added, {searched.removed} removed, {searched.kept} kept\n"
+    )
+    terminal.note(f"note: the store is in {place}", quiet=quiet)
+
+
+def lint(
+    root: options.Root = "",
+    checkout: options.Checkout = [],
+    fail_on: Annotated[
+        options.FailOn, typer.Option("--fail-on", help="The weakest severity that makes the exit code 1.")
+    ] = options.FailOn.ERROR,
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Checks every document: frontmatter, ids, references, dates, pins, patterns, sections, twins.
+
+    With --checkout, patterns that match no file of the target's head are findings too.
+    """
+    from rulebook.catalog import load
+    from rulebook.validate import validate
+
+    folder = inputs.root_of(root)
+    catalog = load(folder, progress=terminal.progress_bar("reading", quiet=quiet))
+    findings = validate(catalog, inputs.head_paths(catalog.config, checkout))
+    if output is options.Format.JSON:
+        from rulebook.render import data
+
+        terminal.write(data.dump(data.findings_data(findings, catalog.files)))
+    elif output is options.Format.MD:
+        from rulebook.render.md import findings_markdown
+
+        terminal.write(findings_markdown(findings, catalog.files))
+    else:
+        from rulebook.render.text import findings_lines
+
+        terminal.write_lines(findings_lines(findings, catalog.files), color)
+    order = [word.value for word in options.FailOn]
+    if any(order.index(finding.severity.value) <= order.index(fail_on.value) for finding in findings) and (
+        fail_on is not options.FailOn.NEVER
+    ):
+        raise typer.Exit(EXIT_FINDINGS)

@@ -1,0 +1,124 @@
+"""The commands that look things up: ``search``, ``show`` and ``list``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rulebook.cli import inputs, options, terminal
+from rulebook.cli.terminal import Color
+from rulebook.errors import UsageError
+
+if TYPE_CHECKING:
+    from rulebook.model import Kind
+
+Lang = Annotated[str, typer.Option("--lang", metavar="LANG", help="Show the twin in this language (zh, say).")]
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the application."""
+    app.command(epilog="Examples: rulebook search parse_extra_config   ·   rulebook search 控制面 --kind rule")(search)
+    app.command(
+        epilog="Examples: rulebook show AFD-I4   ·   rulebook show AFD-I4 --lang zh   ·   rulebook show '#57112'"
+    )(show)
+    app.command("list", epilog="Examples: rulebook list --kind rule --repo afd-plugin   ·   rulebook list --label ci")(
+        list_
+    )
+
+
+def search(
+    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words, an identifier, a path, in any language.")],
+    limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most this many hits.")] = 10,
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.")] = "",
+    root: options.Root = "",
+    index: options.Index = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Finds rules, waivers and digests by their words, identifiers, paths and tags."""
+    from rulebook import lookup
+
+    kinds = _kinds(kind)
+    with inputs.load(root, index, quiet=quiet) as store:
+        progress = terminal.progress_bar("indexing", quiet=quiet)
+        hits = lookup.search(store, " ".join(query), limit=limit, kinds=kinds, progress=progress)
+        for text in store.notes:
+            terminal.note(f"note: {text}", quiet=quiet)
+    if output is options.Format.JSON:
+        from rulebook.render import data
+
+        terminal.write(data.dump(data.hits_data(" ".join(query), hits)))
+    else:
+        from rulebook.render.text import hits_lines
+
+        terminal.write_lines(hits_lines(hits), color)
+
+
+def show(
+    name: Annotated[str, typer.Argument(metavar="ID", help="A rule's id, a digest's owner/name#PR, a waiver.")],
+    lang: Lang = "",
+    root: options.Root = "",
+    index: options.Index = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Shows a document, and what replaced it where it is retired or superseded."""
+    from rulebook import answer
+
+    with inputs.load(root, index, quiet=quiet) as store:
+        row = answer.find_document(store, name, lang=lang)
+        original = row if not row.twin else answer.find_document(store, row.name, row.kind)
+        replaced = answer.replacements(store, original)
+        twins = [other.lang for other in store.find(row.name) if other.lang != row.lang and other.kind is row.kind]
+    if output is options.Format.JSON:
+        from rulebook.render import data
+
+        shown = data.row_data(row, body=True)
+        terminal.write(data.dump({"version": data.VERSION, **shown, "replaced_by": [r.name for r in replaced]}))
+    elif output is options.Format.MD:
+        terminal.write(row.body)
+    else:
+        terminal.show_document(row, original, replaced, twins, color)
+
+
+def list_(
+    label: Annotated[str, typer.Option("--label", metavar="L", help="Only documents with this label or tag.")] = "",
+    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.")] = "",
+    repo: options.Repo = "",
+    root: options.Root = "",
+    index: options.Index = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Lists rules, waivers and digests, one a line."""
+    from rulebook import answer
+
+    kinds = _kinds(kind)
+    with inputs.load(root, index, quiet=quiet) as store:
+        alias = answer.choose_repo(store, repo) if repo else None
+        rows = store.documents(next(iter(kinds)) if kinds else None, repo=alias, label=label or None)
+    rows = [row for row in rows if not row.twin]
+    if output is options.Format.JSON:
+        from rulebook.render import data
+
+        terminal.write(data.dump(data.rows_data(rows)))
+    else:
+        from rulebook.render.text import rows_lines
+
+        terminal.write_lines(rows_lines(rows), color)
+
+
+def _kinds(kind: str) -> tuple[Kind, ...]:
+    from rulebook.model import Kind
+
+    if not kind:
+        return ()
+    try:
+        return (Kind(kind),)
+    except ValueError:
+        known = ", ".join(word.value for word in Kind)
+        raise UsageError(f"{kind!r} is no kind of document", f"known: {known}") from None

@@ -1,0 +1,120 @@
+"""The commands about a change: ``applies`` and ``explain``."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rulebook.cli import inputs, options, terminal
+from rulebook.cli.terminal import Color
+from rulebook.errors import UsageError
+
+if TYPE_CHECKING:
+    from rulebook.model import ChangeSet
+    from rulebook.store import Store
+
+
+def register(app: typer.Typer) -> None:
+    """Adds the commands to the application."""
+    app.command(
+        epilog="Examples: git diff main... | rulebook applies --diff -   ·   rulebook applies --git main...HEAD   ·   "
+        "git diff --name-only -z main... | rulebook applies -z -"
+    )(applies)
+    app.command(
+        epilog="Examples: rulebook explain AFD-I4 afd_plugin/config.py   ·   rulebook explain AFD-I4 --git main...HEAD"
+    )(explain)
+
+
+def applies(
+    paths: options.Paths = [],
+    diff: options.Diff = "",
+    git: options.GitRange = "",
+    null: options.Nul = False,
+    repo: options.Repo = "",
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    index: options.Index = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Which rules apply to a change, why, and which paths none covers.
+
+    With paths alone the place decides; with a diff or a git range the changed lines tell the rules that are at stake
+    (direct) from those that merely may be (possible).
+    """
+    from rulebook import answer
+
+    with inputs.load(root, index, quiet=quiet) as store:
+        change, alias = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+        if change is None:
+            raise UsageError("no change is given", "give paths, or -, or --diff FILE, or --git RANGE")
+        report = answer.applies(store, change, alias)
+    for text in report.notes:
+        terminal.note(f"note: {text}", quiet=quiet)
+    if output is options.Format.JSON:
+        from rulebook.render import data
+
+        terminal.write(data.dump(data.applies_data(report)))
+    elif output is options.Format.MD:
+        from rulebook.render.md import applies_markdown
+
+        terminal.write(applies_markdown(report))
+    else:
+        from rulebook.render.text import applies_lines
+
+        terminal.write_lines(applies_lines(report), color)
+
+
+def explain(
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.")],
+    paths: options.Paths = [],
+    diff: options.Diff = "",
+    git: options.GitRange = "",
+    null: options.Nul = False,
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    index: options.Index = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Why a rule applies to paths or a change, or why not: the nearest pattern and what rejected it."""
+    from rulebook import answer
+    from rulebook.model import Kind
+
+    with inputs.load(root, index, quiet=quiet) as store:
+        row = answer.find_document(store, rule, Kind.RULE)
+        repo = row.repo if row.repo in store.config.targets else ""
+        change = _change_and_repo(store, paths, diff, git, null, repo, checkout)[0] if paths or diff or git else None
+        report = answer.explain(store, rule, change)
+    if output is options.Format.JSON:
+        from rulebook.render import data
+
+        terminal.write(data.dump(data.explain_data(report)))
+    else:
+        from rulebook.render.text import explain_lines
+
+        terminal.write_lines(explain_lines(report), color)
+
+
+def _change_and_repo(
+    store: Store, paths: list[str], diff: str, git: str, null: bool, repo: str, checkout: list[str]
+) -> tuple[ChangeSet | None, str]:
+    """Reads the change in the clone that it belongs to."""
+    from rulebook import answer
+
+    clones = inputs.checkouts(checkout)
+    if not repo and len(clones) == 1:
+        repo = next(iter(clones))
+    around = None
+    if not repo or git:
+        around = inputs.here()
+    alias = answer.choose_repo(store, repo, around.remote_urls() if around is not None and not repo else ())
+    clone = clones.get(alias) or clones.get(repo)
+    if clone is not None and git:
+        from rulebook.git import Repository
+
+        around = Repository.discover(clone)
+    return inputs.read_change(paths, diff, git, null, around), alias
