@@ -753,3 +753,19 @@ def test_git_without_batch_command_serves(repo: GitRepo, tmp_path: Path) -> None
     repo.environ["PATH"] = f"{folder}{os.pathsep}{os.environ['PATH']}"
     assert check(repo, old, "a.py", "register").state is State.MOVED
     assert check(repo, old, "a.py", "Connector").state is State.FRESH
+
+
+def test_each_new_name_explains_one_lost_definition_the_one_in_its_place_first(repo: GitRepo) -> None:
+    def function(name: str, *lines: str) -> str:
+        return f"def {name}(case):\n" + "".join(f"    {line}\n" for line in lines) + "\n\n"
+
+    shared = ("runner = make_runner()", "runner.config = make_config(case)", "runner.start()")
+    first = function("test_swaps", *shared, "assert runner.swapped(case.ids)", "assert runner.buffer == case.buffer")
+    second = function("test_passes_without_buffer", *shared, "assert not runner.swapped(case.ids)")
+    new_first = function("test_builds_and_swaps", *shared, "runner.build(lazily=True)", "assert runner.swapped(case.ids)")
+    new_second = function("test_passes_when_disabled", *shared, "runner.disable()", "assert not runner.swapped(case.ids)")
+    around = (function("test_before", "assert before()"), function("test_after", "assert after()"))
+    old = repo.commit({"a.py": around[0] + first + around[1] + second})
+    repo.commit({"a.py": around[0] + new_first + around[1] + new_second})
+    assert place(check(repo, old, "a.py", "test_swaps")) == "a.py#test_builds_and_swaps"
+    assert place(check(repo, old, "a.py", "test_passes_without_buffer")) == "a.py#test_passes_when_disabled"

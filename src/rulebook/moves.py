@@ -2,7 +2,8 @@
 
 A removal is only one when no move explains it. In this order a lost definition is looked for among those that
 are *new since*, in files of its language: the same text under the same last name; the same qualified name; the
-same last name with a similar text; a similar text under another name in the file where it stood. What stood
+same last name with a similar text; a similar text under another name in the file where it stood, the more
+readily if it has the very place. What stood
 elsewhere before the definition was lost is no move, but where it has the same qualified name and a similar text,
 the definition still stands there.
 """
@@ -20,6 +21,8 @@ from rulebook.definitions import Definition, Outline, is_source, same_language
 SIMILAR = 0.6
 #: The same under another name: the name does not vouch for it.
 SIMILAR_RENAMED = 0.7
+#: The same where the new name stands in the very place of the old one, between the same neighbours.
+SIMILAR_IN_PLACE = 0.5
 #: The same qualified name counts as a move down to this.
 SIMILAR_NAMESAKE = 0.2
 #: Text that is compared token by token; longer texts are compared by their beginning.
@@ -189,18 +192,43 @@ class Definitions:
     def _find_renamed(
         self, symbol: str, text: bytes, path: str, before: Definitions | None, earlier: Mapping[str, str]
     ) -> Move | None:
-        """The definition under a new name, in the file that had it."""
+        """The definition under a new name, in the file that had it.
+
+        All definitions that the file lost are matched with all that it gained, the likest first, so that each new
+        one explains one lost one only.
+        """
         if before is None or text.count(b"\n") < 2:
             return None
-        home = [now for now, then in earlier.items() if then == path] or [path]
-        best: tuple[float, Move] | None = None
-        for other in home:
-            for found in self._new(other, before, earlier, lambda name: name.count(".") == symbol.count(".")):
-                renamed = with_name(found.text, found.name, symbol)
-                score = similarity(text, renamed)
-                if score >= SIMILAR_RENAMED and (best is None or score > best[0]):
-                    best = (score, Move(other, found.name, found.text, same=_plain(renamed) == _plain(text)))
-        return best[1] if best else None
+        for home in [now for now, then in earlier.items() if then == path] or [path]:
+            then, now = before.siblings(path, symbol), self.siblings(home, symbol)
+            lost = {name: found for name, found in then.items() if name not in now}
+            gained = {name: found for name, found in now.items() if name not in then}
+            if len(lost) * len(gained) > _MAX_COMPARED:
+                lost = {symbol: text}
+            slots, places = _slots(list(then), now), _slots(list(now), then)
+            pairs = []
+            for old, old_text in lost.items():
+                for new, new_text in gained.items():
+                    score = similarity(old_text, with_name(new_text, new, old))
+                    if score >= (SIMILAR_IN_PLACE if slots[old] == places[new] else SIMILAR_RENAMED):
+                        pairs.append((score, old, new))
+            explained: dict[str, str] = {}
+            for _, old, new in sorted(pairs, reverse=True):
+                if old not in explained and new not in explained.values():
+                    explained[old] = new
+            if symbol in explained:
+                found = now[explained[symbol]]
+                return Move(home, explained[symbol], found, same_move(text, found, symbol, explained[symbol]))
+        return None
+
+    def siblings(self, path: str, symbol: str) -> dict[str, bytes]:
+        """The definitions of a file that are nested as deep as ``symbol``, in their order, with their texts."""
+        lines = self.content(path).split(b"\n")
+        depth = symbol.count(".")
+        found = [(name, definitions) for name, definitions in self.of(path).items() if name.count(".") == depth]
+        return {
+            name: joined(lines, definitions) for name, definitions in sorted(found, key=lambda item: item[1][0].first)
+        }
 
     def find_block(
         self, content: bytes, first: int, last: int, path: str, before: Definitions | None, earlier: Mapping[str, str]
@@ -343,6 +371,18 @@ def _narrow(block: Sequence[bytes], lines: Sequence[bytes], start: int, stop: in
 
 def _split(content: bytes) -> list[bytes]:
     return content.replace(b"\r\n", b"\n").split(b"\n")
+
+
+def _slots(names: Sequence[str], others: Collection[str]) -> dict[str, tuple[str, str]]:
+    """For each of ``names``, in their order, the nearest ones before and behind it that are in ``others`` as well."""
+    slots: dict[str, tuple[str, str]] = {}
+    before = ""
+    for at, name in enumerate(names):
+        behind = next((other for other in names[at + 1 :] if other in others), "")
+        slots[name] = (before, behind)
+        if name in others:
+            before = name
+    return slots
 
 
 def _plain(text: bytes) -> list[bytes]:

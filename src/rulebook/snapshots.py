@@ -34,10 +34,8 @@ class Mode(Enum):
     SUBMODULE = "a submodule"
 
 
-def _mode(digits: bytes) -> Mode:
-    if digits.startswith(b"100"):
-        return Mode.FILE
-    return {b"120000": Mode.LINK, b"160000": Mode.SUBMODULE}.get(digits, Mode.FOLDER)
+#: By git's mode; what has no other is a file, executable or not.
+_MODES = {b"40000": Mode.FOLDER, b"120000": Mode.LINK, b"160000": Mode.SUBMODULE}
 
 
 class Entry(NamedTuple):
@@ -135,6 +133,10 @@ class Snapshots:
                     self._commits[identity] = _parse_commit(answer.content)
         return self._commits
 
+    def commit(self, identity: str) -> Commit | str:
+        """One of :meth:`commits`."""
+        return self._commits[identity] if identity in self._commits else self.commits([identity])[identity]
+
     def ancestors(self, commit: str, wanted: Collection[str]) -> Ancestry:
         """Which of ``wanted`` (ids of commits that are here) ``commit`` descends from, or is.
 
@@ -147,7 +149,7 @@ class Snapshots:
         complete = True
 
         def push(identity: str) -> bool:
-            found = self.commits([identity])[identity]
+            found = self.commit(identity)
             if isinstance(found, Commit):
                 heapq.heappush(pending, (-found.date, identity))
             return isinstance(found, Commit)
@@ -179,7 +181,7 @@ class Snapshots:
         """
         line = [commit]
         while line[-1] != ancestor:
-            found = self.commits([line[-1]])[line[-1]]
+            found = self.commit(line[-1])
             if not isinstance(found, Commit) or not found.parents or len(line) > _WALKED_COMMITS:
                 return None
             line.append(found.parents[0])
@@ -202,7 +204,7 @@ class Snapshots:
         pending: list[tuple[tuple[str, str], list[bytes], int, str]] = []
         for place in places:
             if place not in self._places:
-                commit = self.commits([place[0]])[place[0]]
+                commit = self.commit(place[0])
                 assert isinstance(commit, Commit), f"{place[0]} is no commit"
                 pending.append((place, encode_path(place[1]).split(b"/"), 0, commit.tree))
         while pending:
@@ -225,10 +227,15 @@ class Snapshots:
             pending = deeper
         return self._places
 
+    def at(self, commit: str, path: str) -> Entry | Absent:
+        """One of :meth:`resolve`."""
+        place = (commit, path)
+        return self._places[place] if place in self._places else self.resolve([place])[place]
+
     def files(self, commit: str) -> Mapping[str, Entry] | None:
         """All files, links and submodules of a commit by path; ``None`` where a folder is not in this clone."""
         if commit not in self._files:
-            found = self.commits([commit])[commit]
+            found = self.commit(commit)
             assert isinstance(found, Commit), f"{commit} is no commit"
             self._files[commit] = self._list(found.tree)
         return self._files[commit]
@@ -336,7 +343,7 @@ def _parse_commit(content: bytes) -> Commit:
 
 
 def _parse_tree(content: bytes) -> dict[bytes, Entry]:
-    return {match[2]: Entry(_mode(match[1]), match[3].hex()) for match in _ENTRY.finditer(content)}
+    return {name: Entry(_MODES.get(mode, Mode.FILE), id_.hex()) for mode, name, id_ in _ENTRY.findall(content)}
 
 
 def _join(parts: Iterable[bytes]) -> str:

@@ -168,7 +168,7 @@ class Checker:
             )
         if len(head.commit) != 40:
             raise GitError(f"{repository} uses SHA-256 ids, which pins cannot name", "pin a repository with SHA-1 ids")
-        if not isinstance(self.snapshots.commits([head.commit])[head.commit], Commit):
+        if not isinstance(self.snapshots.commit(head.commit), Commit):
             raise GitError(f"the tip of {branch!r} in {repository} cannot be read", "look for damage with 'git fsck'")
         self.head: Head = head
         self._definitions: dict[str, Definitions] = {}
@@ -261,7 +261,7 @@ class Checker:
 
     def _pinned(self, pin: Pin, seen: Mapping[str, str]) -> _Place:
         """What was pinned."""
-        commit = self.snapshots.commits([pin.commit])[pin.commit]
+        commit = self.snapshots.commit(pin.commit)
         short = pin.commit[:12]
         if commit == "missing":
             return self._noted(pin, seen, f"commit {short} is not in this clone", self._missing_remedy())
@@ -296,7 +296,7 @@ class Checker:
     def _entry(self, pin: Pin) -> Entry:
         """What stands at the pinned path of the pinned commit."""
         short = pin.commit[:12]
-        found = self.snapshots.resolve([(pin.commit, pin.path)])[pin.commit, pin.path]
+        found = self.snapshots.at(pin.commit, pin.path)
         if isinstance(found, Entry):
             return found
         if found.unread:
@@ -337,7 +337,7 @@ class Checker:
 
     def _compare(self, place: _Place) -> Verdict:
         pin = place.pin
-        now = self.snapshots.resolve([(self.head.commit, pin.path)])[self.head.commit, pin.path]
+        now = self.snapshots.at(self.head.commit, pin.path)
         if isinstance(now, Absent) and now.unread:
             raise _Unverifiable(f"the folder {now.folder or '/'} at the head is not in this clone", self._remedy())
         if place.entry is None:
@@ -488,7 +488,7 @@ class Checker:
     def _renamed(self, place: _Place, then: Entry) -> tuple[str, Entry] | None:
         """The path that the file was renamed to, and what stands there."""
         commit = place.pin.commit
-        if not isinstance(self.snapshots.commits([commit])[commit], Commit):
+        if not isinstance(self.snapshots.commit(commit), Commit):
             same = [(path, entry) for path, entry in self._head_files().items() if entry == then]
             if not same:
                 raise _Unverifiable(
@@ -592,7 +592,7 @@ class Checker:
                 if step is None:
                     return None, newer
                 path, name = step.path, step.name
-            end = self.snapshots.resolve([(self.head.commit, path)])[self.head.commit, path]
+            end = self.snapshots.at(self.head.commit, path)
             text = self._text(pin._replace(path=path, symbol=name), _file(end), path)
             begin = self._text(pin, self._entry(pin), pin.path)
         except _Unverifiable:
@@ -612,7 +612,7 @@ class Checker:
 
     def _former_paths(self, old: str, new: str) -> Mapping[str, str]:
         """The path at the commit ``old`` of each file of ``new`` that was renamed in between."""
-        if not isinstance(self.snapshots.commits([old])[old], Commit):
+        if not isinstance(self.snapshots.commit(old), Commit):
             return {}
         return {change.path: path for path, change in self._changes(old, new).of.items() if change.status == "R"}
 
@@ -647,7 +647,7 @@ class Checker:
 
     def _definitions_of(self, commit: str) -> Definitions:
         if commit not in self._definitions:
-            found = self.snapshots.commits([commit])[commit]
+            found = self.snapshots.commit(commit)
             files = self.snapshots.files(commit) if isinstance(found, Commit) else None
             if files is None:
                 raise _Unverifiable(f"not every folder of {commit[:12]} is in this clone", self._remedy())
@@ -738,7 +738,7 @@ class Checker:
     def text_of(self, pin: Pin) -> bytes | None:
         """The bytes that a pin names, or ``None`` where they cannot be looked at; for showing, not for judging."""
         try:
-            commit = self.snapshots.commits([pin.commit])[pin.commit]
+            commit = self.snapshots.commit(pin.commit)
             if not isinstance(commit, Commit):
                 return None
             return self._text(pin, self._entry(pin), pin.path)
@@ -748,7 +748,7 @@ class Checker:
     def blob_of(self, pin: Pin) -> str:
         """The id of the pinned file's content; empty where it cannot be looked at."""
         try:
-            return self._entry(pin).id if isinstance(self.snapshots.commits([pin.commit])[pin.commit], Commit) else ""
+            return self._entry(pin).id if isinstance(self.snapshots.commit(pin.commit), Commit) else ""
         except _Unverifiable:
             return ""
 
@@ -776,7 +776,7 @@ class Checker:
         A name that was there at none of them says nothing: it may belong to another project.
         """
         lost: dict[str, str] = {}
-        here = [commit for commit in commits if isinstance(self.snapshots.commits([commit])[commit], Commit)]
+        here = [commit for commit in commits if isinstance(self.snapshots.commit(commit), Commit)]
         self.snapshots.survey([self.head.commit, *here])
         try:
             head = self._definitions_of(self.head.commit)
