@@ -1,0 +1,407 @@
+"""The commands about patches and waivers: ``waiver check``, ``audit``, ``baseline``, ``new``."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rulebook.cli import inputs, options, terminal
+from rulebook.cli.terminal import Color
+from rulebook.errors import EXIT_FINDINGS, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rulebook.config import Config, Target
+    from rulebook.git import Repository
+    from rulebook.model import ChangeSet, Finding
+    from rulebook.waivers.baseline import Baseline
+    from rulebook.waivers.document import WaiverText
+    from rulebook.waivers.policy import Policy
+
+app = typer.Typer(
+    name="waiver",
+    help="Patches of what an image ships, and the waivers that excuse them.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def register(parent: typer.Typer) -> None:
+    """Adds the group of commands to the application."""
+    parent.add_typer(app, name="waiver")
+
+
+Number = Annotated[str, typer.Option("--pr", metavar="N", help="The number of the pull request.")]
+At = Annotated[str, typer.Option("--at", metavar="COMMIT", help="The commit to look at.")]
+Today = Annotated[
+    str,
+    typer.Option("--today", metavar="YYYY-MM-DD", envvar="RULEBOOK_TODAY", help="The day to hold dates against."),
+]
+
+
+@app.command(
+    epilog="Examples: rulebook waiver check --pr 2508 --git main...HEAD   ·   "
+    "git diff main... | rulebook waiver check --pr 2508 --diff -"
+)
+def check(
+    pr: Number = "",
+    git: options.GitRange = "",
+    diff: options.Diff = "",
+    repo: options.Repo = "",
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Whether a change introduces patches, and whether the waiver that it files covers them.
+
+    Only added lines count. With --git the files are read whole; with --diff only what the diff shows is known.
+    """
+    from rulebook.waivers.check import check as judge
+    from rulebook.waivers.check import waiver_folder
+    from rulebook.waivers.library import load_baseline
+
+    number = _number(pr)
+    folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=bool(git))
+    change = _change(git, diff, clone)
+    target = _target(config, policy)
+    report = judge(
+        change,
+        policy,
+        number,
+        folder=waiver_folder(policy, target.waivers),
+        slug=target.slug,
+        baseline=load_baseline(folder, policy),
+    )
+    for text in report.notes:
+        terminal.note(f"note: {text}", quiet=quiet)
+    if output is options.Format.JSON:
+        from rulebook.render.data import dump
+        from rulebook.render.waivers import check_data
+
+        terminal.write(dump(check_data(report)))
+    elif output is options.Format.MD:
+        from rulebook.render.waivers import check_markdown
+
+        terminal.write(check_markdown(report))
+    else:
+        from rulebook.render.waivers import check_lines
+
+        terminal.write_lines(check_lines(report), color)
+    if not report.passed:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+@app.command(epilog="Example: rulebook waiver audit --checkout inferencex=../InferenceX --at v1.0")
+def audit(
+    at: At = "HEAD",
+    repo: options.Repo = "",
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    today: Today = "",
+    output: options.OutputFormat = options.Format.TEXT,
+    color: options.ColorOption = Color.AUTO,
+    quiet: options.Quiet = False,
+) -> None:
+    """Every patch in a tree with what excuses it, and every waiver with its state.
+
+    Exit code 1 where a patch is unwaived or a waiver is not in force.
+    """
+    from rulebook.waivers import audit as auditing
+    from rulebook.waivers.check import waiver_folder
+    from rulebook.waivers.library import load_baseline, load_waivers, merge_waivers
+
+    folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
+    assert clone is not None
+    commit = clone.resolve_commit(at)
+    target = _target(config, policy)
+    paths = clone.list_tree(commit)
+    tree = auditing.scan_tree(paths, lambda wanted: _read(clone, commit, wanted), policy)
+    filed = _filed(clone, commit, paths, waiver_folder(policy, target.waivers))
+    report = auditing.audit(
+        tree,
+        lambda wanted: _read(clone, commit, wanted),
+        policy,
+        merge_waivers(filed, load_waivers(folder, policy)),
+        at=commit,
+        today=_day(today),
+        slug=target.slug,
+        baseline=load_baseline(folder, policy),
+    )
+    if output is options.Format.JSON:
+        from rulebook.render.data import dump
+        from rulebook.render.waivers import audit_data
+
+        terminal.write(dump(audit_data(report)))
+    elif output is options.Format.MD:
+        from rulebook.render.waivers import audit_markdown
+
+        terminal.write(audit_markdown(report))
+    else:
+        from rulebook.render.waivers import audit_lines
+
+        terminal.write_lines(audit_lines(report), color)
+    if not report.passed:
+        raise typer.Exit(EXIT_FINDINGS)
+
+
+@app.command(epilog="Example: rulebook waiver baseline --checkout inferencex=../InferenceX --at 481253a3")
+def baseline(
+    at: At = "HEAD",
+    prune: Annotated[bool, typer.Option("--prune", help="Drop entries whose patches are gone; add none.")] = False,
+    grow: Annotated[bool, typer.Option("--grow", help="Add the patches that the baseline does not know yet.")] = False,
+    repo: options.Repo = "",
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    quiet: options.Quiet = False,
+) -> None:
+    """Records the patches that exist at a commit, so that they are grandfathered.
+
+    An existing baseline is never enlarged unless --grow says so, and each entry that comes or goes is printed.
+    """
+    from rulebook.waivers import audit as auditing
+    from rulebook.waivers import baseline as baselines
+    from rulebook.waivers.library import baseline_path, load_baseline
+
+    if prune and grow:
+        raise UsageError("--prune and --grow cannot be combined", "run one after the other")
+    folder, _, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
+    assert clone is not None
+    commit = clone.resolve_commit(at)
+    tree = auditing.scan_tree(clone.list_tree(commit), lambda wanted: _read(clone, commit, wanted), policy)
+    counted = [patch for patch in tree.patches if patch.sureness.counts]
+    name = baseline_path(policy)
+    known = load_baseline(folder, policy)
+    if known is None and prune:
+        raise UsageError(
+            f"there is no baseline to prune at {name}", "make it first: rulebook waiver baseline --at COMMIT"
+        )
+    if known is None:
+        made = baselines.take(policy.rule, policy.repo, commit, counted)
+        _save(folder, name, made)
+        terminal.write(f"{name}: {len(made.patches)} patches of {policy.repo} at {commit[:12]}\n")
+        return
+    kept, gone = baselines.prune(known, counted)
+    new, _ = baselines.split(known, counted)
+    for patch in gone:
+        terminal.write(f"- {patch.path}: {patch.kind} of {', '.join(patch.targets)}\n")
+    if grow:
+        for patch in new:
+            terminal.write(f"+ {patch.path}:{patch.line}: {patch.kind} of {', '.join(patch.targets)}\n")
+        kept = baselines.grow(kept, commit, new)
+    elif not prune:
+        for patch in new:
+            terminal.write(f"? {patch.path}:{patch.line}: {patch.kind} of {', '.join(patch.targets)}\n")
+        terminal.write(
+            f"{name} is left as it is: {len(new)} patches are new to it, {len(gone)} of its entries are gone\n"
+        )
+        if new:
+            terminal.note("note: --grow would add what is marked '?'; a waiver excuses it as well", quiet=quiet)
+            raise typer.Exit(EXIT_FINDINGS)
+        return
+    _save(folder, name, kept)
+    terminal.write(f"{name}: {len(kept.patches)} entries, {len(gone)} gone, {len(new) if grow else 0} added\n")
+
+
+@app.command(epilog="Example: rulebook waiver new --pr 2508 --git main...HEAD --out docs/waiver")
+def new(
+    pr: Number = "",
+    git: options.GitRange = "",
+    diff: options.Diff = "",
+    out: Annotated[
+        str, typer.Option("--out", metavar="DIR", help="The folder to write to. Default: the knowledge base's own.")
+    ] = "",
+    repo: options.Repo = "",
+    checkout: options.Checkout = [],
+    root: options.Root = "",
+    today: Today = "",
+    quiet: options.Quiet = False,
+) -> None:
+    """Drafts a waiver from what a check finds; what only people know is left to fill in.
+
+    Refuses to overwrite a file.
+    """
+    from rulebook.waivers.change import introduced
+    from rulebook.waivers.check import configurations_of
+    from rulebook.waivers.draft import draft, touched_entries
+
+    number = _number(pr)
+    folder, _, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=bool(git))
+    patches, entries = [], []
+    if git or diff:
+        change = _change(git, diff, clone)
+        patches = [patch for patch in introduced(change, policy).patches if patch.sureness.counts]
+        added = [
+            (item.path, line.new)
+            for item in change.files
+            if item.path in policy.configs
+            for hunk in item.hunks or ()
+            for line in hunk.lines
+            # A comment or an empty line belongs to what follows as well as to what comes before.
+            if line.mark == "+" and line.text.strip() and not line.text.lstrip().startswith("#")
+        ]
+        entries = touched_entries(configurations_of(change, policy), added)
+        if not patches:
+            terminal.note("note: the change introduces no patch, so the draft names none", quiet=quiet)
+    text = draft(policy, number, patches, entries, created=_day(today))
+    place = os.path.join(out, f"{number}.md") if out else os.path.join(folder, "waivers", policy.repo, f"{number}.md")
+    try:
+        os.makedirs(os.path.dirname(place) or ".", exist_ok=True)
+        with open(place, "x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise UsageError(f"{place} exists, and is left as it is", "edit it, or move it away first") from None
+    except OSError as error:
+        raise UsageError(f"{place} cannot be written: {error.strerror}", "name another folder with --out") from None
+    terminal.write(f"{place}\n")
+    terminal.note(
+        "note: replace each '<!-- write: … -->' comment; 'rulebook lint' names those that are left", quiet=quiet
+    )
+
+
+# --- from options to arguments ----------------------------------------------------------------
+
+
+def _number(pr: str) -> str:
+    if not pr:
+        raise UsageError("which pull request is this?", "say --pr N")
+    number = pr.removeprefix("#").lstrip("0")
+    if not number.isdigit() or not number.isascii() or len(number) > 10:
+        raise UsageError(f"{pr!r} is no pull request's number", "say --pr N, digits only")
+    return number
+
+
+def _day(today: str) -> str:
+    from datetime import date
+
+    if not today:
+        # The user's own day is what a date in a waiver means.
+        return date.today().isoformat()  # noqa: DTZ011
+    try:
+        return date.fromisoformat(today).isoformat()
+    except ValueError:
+        raise UsageError(f"{today!r} is no day", "write YYYY-MM-DD") from None
+
+
+def _context(
+    root: str, repo: str, checkout: list[str], *, quiet: bool, needs_clone: bool
+) -> tuple[str, Config, Policy, Repository | None]:
+    """The knowledge base's folder and settings, the policy, and the clone of the repository that it is about."""
+    from rulebook import files
+    from rulebook.config import CONFIG_NAME, parse_config, slug_of
+    from rulebook.waivers.library import choose_policy
+
+    folder = inputs.root_of(root)
+    with open(os.path.join(folder, CONFIG_NAME), "rb") as file:
+        config = parse_config(file.read(files.MAX_BYTES))
+    found, findings = _policies(folder)
+    if findings:
+        first = findings[0]
+        terminal.note(
+            f"note: {first.location.path}:{first.location.line}: {first.message}; see: rulebook lint", quiet=quiet
+        )
+    clones = inputs.checkouts(checkout)
+    around = inputs.here() if not clones else None
+    alias = config.resolve(repo) if repo else ""
+    if not alias and len(clones) == 1:
+        alias = config.resolve(next(iter(clones)))
+    if not alias and around is not None:
+        slugs = [slug_of(url) for url in around.remote_urls()]
+        alias = next((config.resolve(slug) for slug in slugs if config.resolve(slug) in config.targets), "")
+    if not alias:
+        repos = list(dict.fromkeys(policy.repo for policy in found))
+        if len(repos) != 1:
+            raise UsageError(
+                "which repository is the change of?", f"say --repo ALIAS; known: {', '.join(repos) or 'none'}"
+            )
+        alias = repos[0]
+    policy = choose_policy(found, alias)
+    clone = None
+    if needs_clone:
+        clone = _clone(alias, clones, around)
+    return folder, config, policy, clone
+
+
+def _policies(folder: str) -> tuple[list[Policy], list[Finding]]:
+    """The policies of the rules in force, and what is wrong with them; rules without one are not parsed."""
+    from rulebook import files
+    from rulebook.model import Finding, Kind, Rule
+    from rulebook.parse import parse_file
+    from rulebook.waivers.policy import policies
+
+    rules: list[Rule] = []
+    for entry in files.scan(folder)[0]:
+        if entry.kind is not Kind.RULE or files.split_language(entry.path)[1]:
+            continue
+        text = files.read_text(folder, entry.path)
+        if not isinstance(text, Finding) and "\npolicy:" in text:
+            parsed = parse_file(entry.path, entry.kind, text)[0]
+            rules += [document for document in parsed if isinstance(document, Rule)]
+    return policies(rules)
+
+
+def _clone(alias: str, clones: Mapping[str, str], around: Repository | None) -> Repository:
+    from rulebook.git import Repository
+
+    if alias in clones:
+        return Repository.discover(clones[alias])
+    if around is not None:
+        return around
+    raise UsageError(
+        f"this needs a clone of {alias!r}, and there is none here", f"run inside it, or say --checkout {alias}=DIR"
+    )
+
+
+def _target(config: Config, policy: Policy) -> Target:
+    from rulebook.config import Target
+
+    return config.targets.get(policy.repo) or Target(alias=policy.repo)
+
+
+def _change(git: str, diff: str, clone: Repository | None) -> ChangeSet:
+    change = inputs.read_change([], diff, git, False, clone)
+    if change is None:
+        raise UsageError("no change is given", "give --git RANGE or --diff FILE")
+    return change
+
+
+def _read(clone: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
+    found = clone.read_blobs(f"{commit}:{path}" for path in paths)
+    return {path: found[f"{commit}:{path}"] for path in paths}
+
+
+def _filed(clone: Repository, commit: str, paths: Sequence[str], folder: str) -> list[WaiverText]:
+    """The waivers in the tree itself."""
+    from rulebook.waivers.document import read_waiver
+
+    wanted = [
+        path
+        for path in paths
+        if path.rpartition("/")[0] == folder and path.endswith(".md") and not path.endswith("/README.md")
+    ]
+    wanted = [path for path in wanted if path.rpartition("/")[2][0] not in "._" and path.count(".") == 1]
+    texts = _read(clone, commit, wanted)
+    return [read_waiver(path, data.decode("utf-8", "replace")) for path, data in texts.items() if data is not None]
+
+
+def _save(folder: str, name: str, made: Baseline) -> None:
+    """Writes a baseline whole or not at all."""
+    from rulebook.waivers.baseline import dump
+
+    place = os.path.join(folder, name)
+    draft = f"{place}.{os.getpid()}.new"
+    try:
+        os.makedirs(os.path.dirname(place), exist_ok=True)
+        with open(draft, "x", encoding="utf-8", newline="\n") as file:
+            file.write(dump(made))
+        os.replace(draft, place)
+    except OSError as error:
+        raise UsageError(f"{name} cannot be written: {error.strerror}", "mend its permissions") from None
+    finally:
+        if os.path.exists(draft):
+            os.remove(draft)

@@ -1,0 +1,310 @@
+"""The answers of ``waiver check``, ``audit`` and ``baseline``: as lines, as data for JSON, as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from rulebook.render.data import VERSION
+from rulebook.render.md import code, escape
+from rulebook.render.text import BLANK, StyledLine, line
+from rulebook.waivers.audit import AuditReport, WaiverState
+from rulebook.waivers.check import CheckReport, JudgedPatch, PatchStatus, signoff_line, verdict_line
+
+if TYPE_CHECKING:
+    from rulebook.model import Finding
+    from rulebook.waivers.patches import Patch
+
+_STATUS_STYLE = {
+    PatchStatus.UNWAIVED: "bold red",
+    PatchStatus.WAIVED: "green",
+    PatchStatus.GRANDFATHERED: "cyan",
+}
+_STATE_STYLE = {
+    WaiverState.IN_FORCE: "green",
+    WaiverState.EXPIRED: "yellow",
+    WaiverState.ORPHAN: "yellow",
+    WaiverState.INCOMPLETE: "bold red",
+}
+_SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "note": "cyan"}
+
+
+# --- lines ------------------------------------------------------------------------------------
+
+
+def check_lines(report: CheckReport) -> Iterator[StyledLine]:
+    """The answer of ``waiver check``: the verdict first, then why, then what to do."""
+    yield line((verdict_line(report), "bold green" if report.passed else "bold red"), indent=6)
+    if report.patches:
+        yield BLANK
+        yield line((f"Patches ({len(report.patches)})", "bold"))
+        for item in report.patches:
+            yield from _patch_lines(item)
+    if report.possible:
+        yield BLANK
+        yield line((f"Possible ({len(report.possible)})", "bold"), ("  looked at, and not counted", "dim"))
+        for patch in report.possible:
+            yield from _patch(patch, "possible", "dim")
+    if report.kept:
+        yield BLANK
+        yield line(
+            (f"There before ({len(report.kept)})", "bold"), ("  touched, and not introduced by this change", "dim")
+        )
+        for patch in report.kept:
+            yield from _patch(patch, "kept", "dim")
+    yield from _findings([finding for finding in report.findings if finding.code != "patch-unwaived"])
+    sign = signoff_line(report)
+    if sign:
+        yield BLANK
+        yield line(("For the sign-off's additional detail:", "bold"))
+        yield line(f"  {sign}", indent=4)
+
+
+def audit_lines(report: AuditReport) -> Iterator[StyledLine]:
+    """The answer of ``waiver audit``: patches by status, then waivers by state."""
+    counts = ", ".join(f"{len(_with(report.patches, status))} {status}" for status in PatchStatus)
+    examined = _count(report.examined, "file")
+    total = _count(len(report.patches), "patch", "patches")
+    yield line((report.repo, "bold"), f" at {report.at[:12]}: {examined} examined, {total} ({counts})", indent=4)
+    for status in (PatchStatus.UNWAIVED, PatchStatus.WAIVED, PatchStatus.GRANDFATHERED):
+        items = _with(report.patches, status)
+        if items:
+            yield BLANK
+            yield line((f"{status.value.capitalize()} ({len(items)})", "bold"))
+            for item in items:
+                yield from _patch_lines(item)
+    if report.waivers:
+        yield BLANK
+        yield line((f"Waivers ({len(report.waivers)}), as of {report.today}", "bold"))
+        for judged in report.waivers:
+            yield line("  ", (f"{judged.state.value:<11}", _STATE_STYLE[judged.state]), judged.waiver.path, indent=13)
+            if judged.because:
+                yield line((f"             {judged.because}", "dim"), indent=13)
+    if report.possible:
+        yield BLANK
+        yield line((f"Possible ({len(report.possible)})", "bold"), ("  not counted", "dim"))
+        for patch in report.possible:
+            yield from _patch(patch, "possible", "dim")
+    for path, reason in report.unread:
+        yield line(("not looked at: ", "yellow"), path, (f"  {reason}", "dim"), indent=4)
+    if report.stale:
+        yield BLANK
+        yield line(
+            f"{_count(len(report.stale), 'entry', 'entries')} of the baseline stand for patches that are gone: "
+            "rulebook waiver baseline --prune",
+            indent=4,
+        )
+
+
+def _patch_lines(item: JudgedPatch) -> Iterator[StyledLine]:
+    yield from _patch(item.patch, item.status.value, _STATUS_STYLE[item.status])
+    if item.covered_by:
+        yield line(("      covered by ", "dim"), item.covered_by, indent=8)
+    elif item.because:
+        yield line(("      " + item.because, "dim"), indent=8)
+
+
+def _patch(patch: Patch, word: str, style: str) -> Iterator[StyledLine]:
+    sure = "" if patch.sureness.value in ("certain", word) else f", {patch.sureness}"
+    yield line(
+        "  ",
+        (word, style),
+        " ",
+        (f"{patch.path}:{_span(patch)}", "bold"),
+        f"  {patch.kind} of {', '.join(patch.targets)}{sure}",
+        indent=6,
+    )
+    if patch.excerpt:
+        yield line((f"      | {patch.excerpt}", "dim"), indent=8)
+    if patch.trace:
+        places = [
+            f"{'' if span.path == patch.path else span.path + ':'}{_lines(span.line, span.end_line)}"
+            for span in patch.trace
+        ]
+        yield line(
+            (f"      by way of {'line' if len(places) == 1 else 'lines'} {', '.join(places[:6])}", "dim"), indent=8
+        )
+
+
+def _findings(findings: Sequence[Finding]) -> Iterator[StyledLine]:
+    if not findings:
+        return
+    yield BLANK
+    yield line(("What is missing", "bold") if any(f.severity.value == "error" for f in findings) else ("Notes", "bold"))
+    for finding in findings:
+        place = finding.location.path + (f":{finding.location.line}" if finding.location.line else "")
+        yield line(
+            "  ",
+            (finding.severity.value, _SEVERITY_STYLE[finding.severity.value]),
+            f" [{finding.code}] {place + ': ' if place else ''}{finding.message}",
+            indent=6,
+        )
+        if finding.remedy:
+            yield line(("      remedy: ", "green"), finding.remedy, indent=14)
+
+
+def _with(items: Iterable[JudgedPatch], status: PatchStatus) -> list[JudgedPatch]:
+    return [item for item in items if item.status is status]
+
+
+def _span(patch: Patch) -> str:
+    return _lines(patch.line, patch.end_line)
+
+
+def _lines(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
+
+
+def _count(number: int, noun: str, plural: str = "") -> str:
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+# --- data -------------------------------------------------------------------------------------
+
+
+def check_data(report: CheckReport) -> dict[str, Any]:
+    """The answer of ``waiver check``."""
+    return {
+        "version": VERSION,
+        "verdict": "pass" if report.passed else "fail",
+        "pr": int(report.pr),
+        "rule": report.rule,
+        "repo": report.repo,
+        "patches": [patch_data(item) for item in report.patches],
+        "possible": [_bare(patch) for patch in report.possible],
+        "kept": [_bare(patch) for patch in report.kept],
+        "findings": [_finding_data(finding) for finding in report.findings],
+        "summary": verdict_line(report),
+        "signoff": signoff_line(report) or None,
+        "examined": {"files": report.examined},
+        "notes": list(report.notes),
+    }
+
+
+def audit_data(report: AuditReport) -> dict[str, Any]:
+    """The answer of ``waiver audit``."""
+    return {
+        "version": VERSION,
+        "verdict": "pass" if report.passed else "fail",
+        "rule": report.rule,
+        "repo": report.repo,
+        "at": report.at,
+        "today": report.today,
+        "patches": [patch_data(item) for item in report.patches],
+        "possible": [_bare(patch) for patch in report.possible],
+        "waivers": [
+            {
+                "path": judged.waiver.path,
+                "pr": int(judged.waiver.number) if judged.waiver.number.isdigit() else None,
+                "state": judged.state.value,
+                "because": judged.because or None,
+                "findings": [_finding_data(finding) for finding in judged.findings],
+            }
+            for judged in report.waivers
+        ],
+        "stale": [
+            {"path": patch.path, "kind": patch.kind.value, "targets": list(patch.targets)} for patch in report.stale
+        ],
+        "examined": {"files": report.examined},
+        "unread": [{"path": path, "because": reason} for path, reason in report.unread],
+    }
+
+
+def patch_data(item: JudgedPatch) -> dict[str, Any]:
+    """A judged patch."""
+    bare = _bare(item.patch)
+    return {
+        **{key: bare.pop(key) for key in ("path", "line", "end_line", "kind", "target")},
+        "covered_by": item.covered_by,
+        "status": item.status.value,
+        **bare,
+        "because": item.because or None,
+    }
+
+
+def _bare(patch: Patch) -> dict[str, Any]:
+    return {
+        "path": patch.path,
+        "line": patch.line,
+        "end_line": patch.end_line,
+        "kind": patch.kind.value,
+        "target": patch.target,
+        "targets": list(patch.targets),
+        "files": list(patch.files),
+        "excerpt": patch.excerpt,
+        "sure": patch.sureness.value,
+        "via": [{"path": span.path, "line": span.line, "end_line": span.end_line} for span in patch.trace],
+    }
+
+
+def _finding_data(finding: Finding) -> dict[str, Any]:
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "path": finding.location.path,
+        "line": finding.location.line,
+        "remedy": finding.remedy,
+    }
+
+
+# --- Markdown ---------------------------------------------------------------------------------
+
+
+def check_markdown(report: CheckReport) -> str:
+    """The answer of ``waiver check`` for a comment or a job summary."""
+    return "\n".join(_check_markdown(report)) + "\n"
+
+
+def _check_markdown(report: CheckReport) -> Iterator[str]:
+    yield f"**{escape(verdict_line(report))}**"
+    yield ""
+    yield from _table(report.patches)
+    for finding in report.findings:
+        if finding.code == "patch-unwaived":
+            continue
+        place = finding.location.path + (f":{finding.location.line}" if finding.location.line else "")
+        remedy = f" Remedy: {escape(finding.remedy)}." if finding.remedy else ""
+        yield f"- {finding.severity.value} {code(finding.code)} {code(place)}: {escape(finding.message)}.{remedy}"
+    if report.findings:
+        yield ""
+    sign = signoff_line(report)
+    if sign:
+        yield "For the sign-off's additional detail:"
+        yield ""
+        yield f"> {sign}"
+        yield ""
+
+
+def audit_markdown(report: AuditReport) -> str:
+    """The answer of ``waiver audit``."""
+    return "\n".join(_audit_markdown(report)) + "\n"
+
+
+def _audit_markdown(report: AuditReport) -> Iterator[str]:
+    yield f"## Patches in {code(report.repo)} at {code(report.at[:12])}"
+    yield ""
+    yield from _table(report.patches)
+    if not report.patches:
+        yield "None."
+        yield ""
+    if report.waivers:
+        yield "| waiver | state | why |"
+        yield "| --- | --- | --- |"
+        for judged in report.waivers:
+            yield f"| {code(judged.waiver.path)} | {judged.state.value} | {escape(judged.because)} |"
+        yield ""
+    yield f"{report.examined} files examined."
+
+
+def _table(items: Sequence[JudgedPatch]) -> Iterator[str]:
+    if not items:
+        return
+    yield "| patch | kind | of | status | |"
+    yield "| --- | --- | --- | --- | --- |"
+    for item in items:
+        patch = item.patch
+        last = code(item.covered_by) if item.covered_by else escape(item.because)
+        place = code(f"{patch.path}:{_span(patch)}")
+        yield f"| {place} | {patch.kind} | {escape(', '.join(patch.targets))} | {item.status} | {last} |"
+    yield ""

@@ -1,0 +1,240 @@
+"""The four commands, end to end on a real repository and a real knowledge base."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from rulebook.cli.waiver import app
+from rulebook.errors import GitError, NoKnowledgeBase, RulebookError, UnreadableInput, UsageError
+from waiverkit import CLEAN, ENLARGED, PATCH, REANCHORED, RULE, WAIVER, knowledge_base, target
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    repo = target(tmp_path, {"scripts/old.sh": PATCH})
+    root = knowledge_base(tmp_path)
+    for name in ("RULEBOOK_ROOT", "RULEBOOK_TODAY", "NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
+    monkeypatch.chdir(root)
+    return repo, root
+
+
+def run(place, *args, code=0, input=None):
+    repo, _ = place
+    result = CliRunner().invoke(app, [args[0], "--checkout", f"bench={repo.path}", *args[1:]], input=input)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == code, result.output
+    return result.stdout
+
+
+def test_check_in_json_keeps_to_the_contract(place):
+    place[0].commit({"scripts/m3.sh": PATCH, "docs/waiver/7.md": WAIVER})
+    data = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD~1..HEAD", "--format", "json"))
+    assert (data["version"], data["verdict"], data["pr"]) == (1, "pass", 7)
+    (patch,) = data["patches"]
+    assert {key: patch[key] for key in ("path", "line", "kind", "target", "covered_by", "status")} == {
+        "path": "scripts/m3.sh",
+        "line": 3,
+        "kind": "source-rewrite",
+        "target": "vllm",
+        "covered_by": "docs/waiver/7.md",
+        "status": "waived",
+    }
+    assert patch["sure"] == "certain"
+    assert patch["end_line"] == 13
+    assert data["findings"] == []
+    assert data["signoff"].startswith("Patches (ENG-1): vllm in scripts/m3.sh")
+
+
+def test_a_failing_check_exits_with_1_and_says_what_to_do(place):
+    place[0].commit({"scripts/m3.sh": PATCH})
+    data = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "json", code=1))
+    assert data["verdict"] == "fail"
+    assert {"code", "severity", "message", "path", "line"} <= data["findings"][0].keys()
+    text = run(place, "check", "--pr", "7", "--git", "HEAD", code=1)
+    assert text.startswith("FAIL (ENG-1, PR #7): source-rewrite of vllm at scripts/m3.sh:3")
+    assert "remedy: draft it: rulebook waiver new --pr 7" in text
+    assert "| target.write_text(src.replace(old, new, 1))" in text
+    markdown = run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "md", code=1)
+    assert "| `scripts/m3.sh:3-13` | source-rewrite | vllm | unwaived |" in markdown
+
+
+def test_check_reads_a_diff_from_stdin(place):
+    place[0].commit({"scripts/m3.sh": PATCH})
+    diff = place[0].git("diff", "HEAD~1", "HEAD")
+    data = json.loads(run(place, "check", "--pr", "#7", "--diff", "-", "--format", "json", code=1, input=diff))
+    assert [patch["status"] for patch in data["patches"]] == ["unwaived"]
+
+
+def test_control_characters_are_shown_harmless(place):
+    place[0].commit({"scripts/m3.sh": "sed -i s/a/b/ /x/dist-packages/vllm/a.py # \x1b[31m\n"})
+    assert "\x1b" not in run(place, "check", "--pr", "7", "--git", "HEAD", code=1)
+
+
+def test_draft_fill_in_and_pass(place, tmp_path):
+    repo, _ = place
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.commit(
+        {
+            "scripts/m3.sh": PATCH,
+            "scripts/run.sh": "bash scripts/m3.sh\n",
+            "configs/master.yaml": "m3-b200-vllm:\n  image: vllm/vllm-openai:v0.9.1\n  runner: b300\n",
+        }
+    )
+    out = repo.path / "docs" / "waiver"
+    shown = run(place, "new", "--pr", "7", "--git", "main...HEAD", "--out", str(out), "--today", "2026-06-01")
+    assert shown.strip() == str(out / "7.md")
+    draft = (out / "7.md").read_text()
+    for piece in (
+        "path: scripts/m3.sh",
+        "- vllm/models/m3.py",
+        "- scripts/run.sh",
+        "- m3-b200-vllm",
+        "created: 2026-06-01",
+        "vllm/vllm-openai:v0.9.1",
+        "lines 3-13 (source-rewrite of vllm)",
+    ):
+        assert piece in draft
+    repo.commit({"docs/waiver/7.md": draft})
+    unfilled = json.loads(run(place, "check", "--pr", "7", "--git", "main...HEAD", "--format", "json", code=1))
+    assert {finding["code"] for finding in unfilled["findings"]} >= {"waiver-part", "waiver-template"}
+    prose = iter(
+        [
+            "The slice is made contiguous; nothing else changes.",
+            "The server stops at the first request, since the kernel refuses the slice.",
+            "https://github.com/vllm-project/vllm/pull/45546",
+            "The image moves to the first release that has the change.",
+        ]
+    )
+    filled = "\n".join(next(prose) if line.startswith("<!-- write:") else line for line in draft.split("\n"))
+    repo.commit({"docs/waiver/7.md": filled})
+    assert json.loads(run(place, "check", "--pr", "7", "--git", "main...HEAD", "--format", "json"))["findings"] == []
+    assert json.loads(run(place, "audit", "--format", "json", code=1))["waivers"][0]["state"] == "in force"
+
+
+def test_a_draft_in_the_knowledge_base_lints_clean_once_it_is_filled_in(place):
+    from rulebook.catalog import load
+    from rulebook.model import Severity
+    from rulebook.validate import validate
+    from rulebook.waivers.lint import lint_waivers
+
+    _, root = place
+    run(place, "new", "--pr", "7")
+    file = root / "waivers" / "bench" / "7.md"
+
+    def findings():
+        catalog = load(str(root))
+        found = [*validate(catalog), *lint_waivers(catalog.documents, catalog.config)]
+        return [finding for finding in found if finding.location.path.startswith("waivers/")]
+
+    before = findings()
+    assert {finding.code for finding in before} >= {"waiver-template", "waiver-part"} or before
+    assert all(finding.severity is not Severity.ERROR for finding in before)
+    text = file.read_text()
+    lines = [
+        line.replace(line[line.index("<!-- write:") :], "what is so, see https://github.com/vllm-project/vllm/issues/1")
+        if "<!-- write:" in line
+        else line
+        for line in text.split("\n")
+    ]
+    file.write_text("\n".join(lines))
+    assert findings() == []
+
+
+def test_a_draft_never_overwrites(place):
+    run(place, "new", "--pr", "7")
+    file = place[1] / "waivers" / "bench" / "7.md"
+    file.write_text("mine")
+    with pytest.raises(UsageError, match="exists, and is left as it is"):
+        run(place, "new", "--pr", "7")
+    assert file.read_text() == "mine"
+
+
+def test_audit_lists_patches_and_waivers(place):
+    repo, _ = place
+    repo.commit({"scripts/m3.sh": PATCH, "docs/waiver/7.md": WAIVER, "docs/waiver/README.md": "x"})
+    data = json.loads(run(place, "audit", "--format", "json", "--today", "2026-06-01", code=1))
+    assert [(p["path"], p["status"], p["covered_by"]) for p in data["patches"]] == [
+        ("scripts/m3.sh", "waived", "docs/waiver/7.md"),
+        ("scripts/old.sh", "unwaived", None),
+    ]
+    assert [(w["pr"], w["state"]) for w in data["waivers"]] == [(7, "in force")]
+    assert json.loads(run(place, "audit", "--at", "HEAD~1", "--format", "json", code=1))["waivers"] == []
+    text = run(place, "audit", code=1)
+    assert "2 patches (1 waived, 0 grandfathered, 1 unwaived)" in text
+    assert "| `scripts/old.sh:3-13` |" in run(place, "audit", "--format", "md", code=1)
+
+
+def test_a_baseline_grandfathers_shrinks_and_never_grows_unseen(place):
+    repo, root = place
+    file = root / "waivers" / "bench" / "baseline.json"
+    assert "1 patches of bench" in run(place, "baseline", "--at", "HEAD")
+    assert run(place, "audit").count("grandfathered") == 2
+    before = file.read_text()
+
+    repo.commit({"scripts/old.sh": REANCHORED})
+    assert (
+        json.loads(run(place, "check", "--pr", "8", "--git", "HEAD", "--format", "json"))["patches"][0]["status"]
+        == "grandfathered"
+    )
+    repo.commit({"scripts/old.sh": ENLARGED})
+    run(place, "check", "--pr", "9", "--git", "HEAD", code=1)
+    assert "? scripts/old.sh:3" in run(place, "baseline", "--at", "HEAD", code=1)
+    assert file.read_text() == before
+
+    repo.commit({"scripts/old.sh": PATCH, "scripts/new.sh": "sed -i 3d /x/dist-packages/vllm/a.py\n"})
+    assert "? scripts/new.sh:1" in run(place, "baseline", "--at", "HEAD", code=1)
+    run(place, "baseline", "--at", "HEAD", "--prune")
+    assert [entry["path"] for entry in json.loads(file.read_text())["patches"]] == ["scripts/old.sh"]
+    assert "+ scripts/new.sh:1" in run(place, "baseline", "--at", "HEAD", "--grow")
+    repo.commit({"scripts/old.sh": CLEAN})
+    assert "- scripts/old.sh" in run(place, "baseline", "--at", "HEAD", "--prune")
+    assert [entry["path"] for entry in json.loads(file.read_text())["patches"]] == ["scripts/new.sh"]
+
+
+@pytest.mark.parametrize(
+    ("args", "error"),
+    [
+        (["check", "--git", "HEAD"], UsageError),
+        (["check", "--pr", "PENDING", "--git", "HEAD"], UsageError),
+        (["check", "--pr", "-1", "--git", "HEAD"], UsageError),
+        (["check", "--pr", "7"], UsageError),
+        (["check", "--pr", "7", "--git", "HEAD", "--diff", "x"], UsageError),
+        (["check", "--pr", "7", "--git", "no-such-branch"], GitError),
+        (["check", "--pr", "7", "--diff", "no-such-file"], UnreadableInput),
+        (["check", "--pr", "7", "--git", "HEAD", "--repo", "other"], UsageError),
+        (["check", "--pr", "7", "--git", "HEAD", "--root", "/"], NoKnowledgeBase),
+        (["audit", "--at", "no-such-commit"], GitError),
+        (["audit", "--today", "tomorrow"], UsageError),
+        (["baseline", "--prune"], UsageError),
+        (["baseline", "--prune", "--grow"], UsageError),
+        (["new", "--pr", "0"], UsageError),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_run_says_so(place, args, error):
+    with pytest.raises(error) as caught:
+        run(place, *args)
+    assert caught.value.message
+    assert "\n" not in caught.value.message
+
+
+def test_a_damaged_baseline_stops_the_run(place):
+    file = place[1] / "waivers" / "bench" / "baseline.json"
+    file.parent.mkdir(parents=True)
+    file.write_text("{")
+    with pytest.raises(UnreadableInput):
+        run(place, "check", "--pr", "7", "--git", "HEAD")
+
+
+def test_a_baseline_outside_of_the_knowledge_base_is_refused(place):
+    rule = place[1] / "rules" / "bench" / "ENG-1.md"
+    rule.write_text(RULE.replace("policy:\n", "policy:\n  baseline: ../../baseline.json\n"))
+    with pytest.raises(RulebookError):
+        run(place, "audit")
