@@ -16,10 +16,6 @@ from waiverkit import CLEAN, ENLARGED, PATCH, REANCHORED, RULE, WAIVER, knowledg
 def place(tmp_path, monkeypatch):
     repo = target(tmp_path, {"scripts/old.sh": PATCH})
     root = knowledge_base(tmp_path)
-    for name in ("RULEBOOK_ROOT", "RULEBOOK_TODAY", "NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
-    monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "1")
     monkeypatch.chdir(root)
     return repo, root
 
@@ -238,3 +234,13 @@ def test_a_baseline_outside_of_the_knowledge_base_is_refused(place):
     rule.write_text(RULE.replace("policy:\n", "policy:\n  baseline: ../../baseline.json\n"))
     with pytest.raises(RulebookError):
         run(place, "audit")
+
+
+def test_the_application_knows_the_commands(place, capsys):
+    from rulebook.cli import main
+
+    repo, _ = place
+    repo.commit({"scripts/m3.sh": PATCH})
+    assert main(["waiver", "check", "--pr", "7", "--git", "HEAD", "--checkout", f"bench={repo.path}"]) == 1
+    assert capsys.readouterr().out.startswith("FAIL (ENG-1, PR #7)")
+    assert main(["waiver", "check", "--git", "HEAD"]) == 2
