@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -219,10 +220,11 @@ def test_a_name_that_is_only_mentioned_is_said_to_be(tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def store(base: tuple[Path, GitRepo, str], tmp_path: Path) -> Store:
+def store(base: tuple[Path, GitRepo, str], tmp_path: Path) -> Iterator[Store]:
     folder = tmp_path / "store"
     folder.mkdir(mode=0o700)
-    return open_store(str(base[0]), str(folder))
+    with open_store(str(base[0]), str(folder)) as store:
+        yield store
 
 
 def test_the_worst_state_of_each_rule(base: tuple[Path, GitRepo, str], store: Store) -> None:
