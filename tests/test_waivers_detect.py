@@ -228,6 +228,8 @@ POSITIVE = {
     "tee-over": ("cat a.py | sudo tee /usr/lib/python3/dist-packages/vllm/a.py", ("file-overlay", "vllm", 1, 1)),
     "install-over": ("install -m 644 a.py /usr/lib/python3/dist-packages/vllm/", ("file-overlay", "vllm", 1, 1)),
     "ln-over": ("ln -sf /work/a.py /usr/lib/python3/dist-packages/vllm/a.py", ("file-overlay", "vllm", 1, 1)),
+    "docker-cp": ("docker cp fix.py box:/usr/lib/python3/dist-packages/vllm/a.py", ("file-overlay", "vllm", 1, 1)),
+    "kubectl-cp": ("kubectl cp fix.py pod:/sgl-workspace/sglang/python/sglang/a.py", ("file-overlay", "sglang", 1, 1)),
     "rsync-over": ("rsync -a src/ /sgl-workspace/sglang/python/", ("file-overlay", "sglang", 1, 1)),
     "tar-over": ("tar -xzf fix.tgz -C /usr/lib/python3/dist-packages/vllm", ("file-overlay", "vllm", 1, 1)),
     "pythonpath-clone": (
@@ -299,6 +301,14 @@ POSITIVE = {
     "pip-wheel-url": (
         "uv pip install https://example.invalid/sglang-0.5-py3-none-any.whl",
         ("engine-install", "sglang", 1, 1),
+    ),
+    "pip-variable": (
+        'REPO=https://github.com/someone/vllm.git\nREF=main\nVLLM_USE_PRECOMPILED=1 pip install "git+$REPO@$REF"',
+        ("engine-install", "vllm", 3, 3),
+    ),
+    "pip-nightly": (
+        "pip install -U vllm --pre --extra-index-url https://wheels.vllm.ai/nightly",
+        ("engine-install", "vllm", 1, 1),
     ),
     "pip-other-version": ("pip install -U vllm==0.11.0", ("engine-install", "vllm", 1, 1)),
     "pip-wrapper": ("agentic_pip_install -q git+https://github.com/x/aiter@main", ("engine-install", "aiter", 1, 1)),
@@ -443,6 +453,12 @@ def test_look_alikes_are_not(text):
             "extra_mount:\n  /configs/a.py: /usr/lib/python3/dist-packages/vllm/a.py\n",
             [("mount", "vllm", 2, 2)],
         ),
+        (
+            "benchmarks/pod.yaml",
+            "volumeMounts:\n  - name: fix\n    mountPath: /usr/lib/python3/dist-packages/vllm/a.py\n    subPath: a.py\n",
+            [("mount", "vllm", 3, 3)],
+        ),
+        ("benchmarks/pod.yaml", "volumeMounts:\n  - mountPath: /root/.cache/vllm\n", []),
         ("benchmarks/recipe.yaml", 'env:\n  UCX: "/usr/lib/python3/dist-packages/nixl_cu13.libs/ucx"\n', []),
         ("benchmarks/recipe.yaml", "setup_script: rebuild-deepep.sh\n", [("patch-script", "deep-ep", 1, 1)]),
         ("benchmarks/recipe.yaml", "# setup_script: rebuild-deepep.sh\n", []),
@@ -463,6 +479,8 @@ def test_look_alikes_are_not(text):
         "workflow-block",
         "recipe-mount",
         "recipe-mount-mapping",
+        "kubernetes-mount",
+        "kubernetes-cache",
         "recipe-environment",
         "custom-pattern",
         "custom-pattern-commented",

@@ -311,7 +311,7 @@ class ShellScanner:
                 return 0
         if first in _VERBS or _PIP.search(first) or _PYTHON.search(words[0]):
             return 0
-        if first not in _WRAPPERS or (first == "kubectl" and "exec" not in words[1:3]):
+        if first not in _WRAPPERS or (first == "kubectl" and not {"exec", "cp"} & set(words[1:4])):
             return None
         for index, word in enumerate(words[1:], 1):
             base = posixpath.basename(word)

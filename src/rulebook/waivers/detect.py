@@ -254,6 +254,8 @@ class _FileScanner:
         if key.strip().startswith("/"):
             # "host path: container path", as recipes for srt-slurm write their mounts.
             scanner.mount(command, f"{key.strip()}:{text}")
+        elif key.strip() in _MOUNT_KEYS:
+            scanner.mount(command, f"volume:{text}")
         if not line or not re.match(r"\S+:\S+\Z", text):
             self.shell(text, line)
         for pattern in self.policy.patterns:
@@ -284,6 +286,8 @@ class _FileScanner:
 
 
 _YAML_VALUE = re.compile(r"\s*(?:- +)?(?:(?P<key>[^\s:#][^:#]*):\s+)?(?P<value>\S.*)\Z")
+#: The container's side of a mount: Kubernetes, Docker Compose, and what recipes call it.
+_MOUNT_KEYS = ("mountPath", "target", "container_path", "containerPath", "dst", "destination")
 #: What a value of one line has to hold to be worth a look.
 _YAML_WORDS = (
     "packages/",
