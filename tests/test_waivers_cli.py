@@ -244,3 +244,15 @@ def test_the_application_knows_the_commands(place, capsys):
     assert main(["waiver", "check", "--pr", "7", "--git", "HEAD", "--checkout", f"bench={repo.path}"]) == 1
     assert capsys.readouterr().out.startswith("FAIL (ENG-1, PR #7)")
     assert main(["waiver", "check", "--git", "HEAD"]) == 2
+
+
+def test_a_baseline_excuses_nothing_in_a_change_from_before_it(place):
+    repo, _ = place
+    repo.commit({"scripts/m3.sh": PATCH})
+    repo.commit({"README.md": "one more commit\n"})
+    run(place, "baseline", "--at", "HEAD")
+    introduced = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD~1", "--format", "json", code=1))
+    assert [patch["status"] for patch in introduced["patches"]] == ["unwaived"]
+    repo.commit({"scripts/m3.sh": REANCHORED})
+    touched = json.loads(run(place, "check", "--pr", "8", "--git", "HEAD", "--format", "json"))
+    assert {patch["status"] for patch in touched["patches"]} <= {"grandfathered"}

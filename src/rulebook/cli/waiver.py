@@ -9,7 +9,7 @@ import typer
 
 from rulebook.cli import inputs, options, terminal
 from rulebook.cli.terminal import Color
-from rulebook.errors import EXIT_FINDINGS, UsageError
+from rulebook.errors import EXIT_FINDINGS, GitError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -76,7 +76,7 @@ def check(
         number,
         folder=waiver_folder(policy, target.waivers),
         slug=target.slug,
-        baseline=load_baseline(folder, policy),
+        baseline=_reaching(load_baseline(folder, policy), change, clone, quiet=quiet),
     )
     for text in report.notes:
         terminal.note(f"note: {text}", quiet=quiet)
@@ -387,6 +387,30 @@ def _filed(clone: Repository, commit: str, paths: Sequence[str], folder: str) ->
     wanted = [path for path in wanted if path.rpartition("/")[2][0] not in "._" and path.count(".") == 1]
     texts = _read(clone, commit, wanted)
     return [read_waiver(path, data.decode("utf-8", "replace")) for path, data in texts.items() if data is not None]
+
+
+def _reaching(
+    known: Baseline | None, change: ChangeSet, clone: Repository | None, *, quiet: bool
+) -> Baseline | None:
+    """The baseline, unless the change was made on a tree from before it.
+
+    What the baseline lists was new to such a change: nothing of it existed that could be grandfathered.
+    """
+    if known is None or clone is None or not change.base:
+        return known
+    try:
+        reaches = clone.merge_base(known.at, change.base) == known.at
+    except GitError:
+        # The clone does not have the baseline's commit, so nobody can tell.
+        return known
+    if not reaches:
+        terminal.note(
+            f"note: the change was made on {change.base[:12]}, before the baseline at {known.at[:12]},"
+            " so nothing in it is grandfathered",
+            quiet=quiet,
+        )
+        return None
+    return known
 
 
 def _save(folder: str, name: str, made: Baseline) -> None:
