@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook import scope
 from rulebook.errors import UsageError
-from rulebook.match import Evidence, PathHit, match_rule, rank
+from rulebook.match import Evidence, PathHit, match_rule, order_reasons, rank
 from rulebook.model import (
     AppliesReport,
     ChangeSet,
     FileChange,
     Kind,
+    Location,
     Reason,
     ReasonKind,
     Relevance,
@@ -23,11 +24,15 @@ from rulebook.model import (
     ReviewMatch,
     Rule,
     RuleMatch,
+    Severity,
     Side,
+    Status,
 )
 from rulebook.ordering import natural_key
+from rulebook.store import EVERY_REPO
 
 if TYPE_CHECKING:
+    from rulebook.git import Repository
     from rulebook.patterns import Explanation
     from rulebook.store import Row, Store
 
@@ -66,8 +71,17 @@ def choose_repo(store: Store, wanted: str = "", remotes: Sequence[str] = ()) -> 
     )
 
 
-def applies(store: Store, changes: ChangeSet, repo: str) -> AppliesReport:
-    """Which rules apply to a change of ``repo``, why, and which paths none covers."""
+def applies(
+    store: Store, changes: ChangeSet, repo: str, *, checkout: Repository | None = None
+) -> AppliesReport:
+    """Which rules apply to a change of ``repo``, why, and which paths none covers.
+
+    Args:
+        store: the knowledge base.
+        changes: the change.
+        repo: the target repository's alias.
+        checkout: a clone of it, where one is at hand; then each rule's freshness is told.
+    """
     hits = _find_hits(store, changes, repo)
     owners = store.owners(hits)
     evidence = Evidence(changes)
@@ -82,21 +96,27 @@ def applies(store: Store, changes: ChangeSet, repo: str) -> AppliesReport:
         else:
             covered.update(id(hit.change) for hit in hits[identity])
             matched.append((match_rule(owner, hits[identity], evidence, cited.get(identity)), hits[identity]))
-    rules = rank(matched)
+    matched = _add_sources(store, changes, repo, matched)
+    rules = _add_waivers(store, changes, repo, rank(matched))
     direct = {match.location for match in rules if match.relevance is Relevance.DIRECT}
     tags = dict.fromkeys(
         tag for owner in owners.values() if isinstance(owner, Rule) and owner.location in direct for tag in owner.tags
     )
-    _add_labelled(store, repo, tags, touched)
+    _add_labelled(store, tags, touched)
+    if checkout is not None and rules:
+        from rulebook.freshness import freshness_of
+
+        states = freshness_of(store, repo, checkout)
+        rules = [match._replace(freshness=states[match.id].value) if match.id in states else match for match in rules]
     return AppliesReport(
         repo=repo,
         complete=changes.complete,
         files=changes.files,
         rules=tuple(rules),
-        reviews=tuple(_rank_reviews(touched)),
+        reviews=tuple(_rank_reviews(touched, repo)),
         unmatched=tuple(change.path for change in changes.files if id(change) not in covered),
         examined_rules=store.count(Kind.RULE, repo),
-        examined_reviews=store.count(Kind.REVIEW, repo),
+        examined_reviews=store.count(Kind.REVIEW),
         notes=changes.notes,
     )
 
@@ -107,12 +127,65 @@ def _find_hits(store: Store, changes: ChangeSet, repo: str) -> dict[int, list[Pa
     for change in changes.files:
         for path, side in change.sides():
             places.setdefault(path, []).append((change, side))
-    index = scope.ScopeIndex(store.postings(repo), store.patterns)
     hits: dict[int, list[PathHit]] = {}
-    for path, matches in index.match_paths(list(places)).items():
-        for identity, pattern in matches:
-            hits.setdefault(identity, []).extend(PathHit(change, path, side, pattern) for change, side in places[path])
+    for key in (repo, EVERY_REPO):
+        index = scope.ScopeIndex(store.postings(key), store.patterns)
+        for path, matches in index.match_paths(list(places)).items():
+            for identity, pattern in matches:
+                found = (PathHit(change, path, side, pattern) for change, side in places[path])
+                hits.setdefault(identity, []).extend(found)
     return hits
+
+
+def _add_sources(
+    store: Store, changes: ChangeSet, repo: str, matched: Sequence[tuple[RuleMatch, Sequence[PathHit]]]
+) -> list[tuple[RuleMatch, Sequence[PathHit]]]:
+    """Adds what the change does to the pinned sources of rules, whether or not their patterns match.
+
+    Only with the changed lines at hand: of a bare list of paths nobody can tell what it does to a source.
+    """
+    with_lines = [change for change in changes.files if change.hunks is not None]
+    if not with_lines or not store.pinned(repo, {path for change in with_lines for path, _ in change.sides()}):
+        return list(matched)
+    from rulebook.freshness import edited_sources
+
+    reasons: dict[str, list[Reason]] = {}
+    for edit in edited_sources(store, changes, repo):
+        if edit.kind is Kind.RULE:
+            reason = Reason(
+                kind=ReasonKind.SOURCE, path=edit.path, side=Side.OLD, pattern=edit.pin, text=edit.because
+            )
+            reasons.setdefault(edit.owner, []).append(reason)
+    found: list[tuple[RuleMatch, Sequence[PathHit]]] = []
+    for match, hits in matched:
+        more = reasons.pop(match.id, [])
+        found.append((match._replace(reasons=order_reasons((*match.reasons, *more))), hits))
+    for name, more in reasons.items():
+        row = next((row for row in store.find(name) if row.kind is Kind.RULE and not row.twin), None)
+        if row is None or not Status(row.status).matches:
+            continue
+        match = RuleMatch(
+            id=row.name,
+            title=row.title,
+            severity=Severity(row.severity),
+            status=Status(row.status),
+            relevance=Relevance.POSSIBLE,
+            reasons=order_reasons(more),
+            location=Location(row.path, row.line),
+        )
+        found.append((match, ()))
+    return found
+
+
+def _add_waivers(store: Store, changes: ChangeSet, repo: str, rules: Sequence[RuleMatch]) -> list[RuleMatch]:
+    """Adds to each rule the waivers from it that name a changed path."""
+    waivers = store.waivers(repo) if rules else []
+    if not waivers:
+        return list(rules)
+    from rulebook.waivers.excuse import waived_by
+
+    paths = {path for change in changes.files for path, _ in change.sides()}
+    return [match._replace(waived_by=waived_by(waivers, match.id, repo, paths)) for match in rules]
 
 
 def _path_reason(hit: PathHit) -> Reason:
@@ -120,12 +193,12 @@ def _path_reason(hit: PathHit) -> Reason:
 
 
 def _add_labelled(
-    store: Store, repo: str, tags: Mapping[str, None], touched: dict[int, tuple[ReviewDigest, list[Reason]]]
+    store: Store, tags: Mapping[str, None], touched: dict[int, tuple[ReviewDigest, list[Reason]]]
 ) -> None:
-    """Adds the digests of the same repository that carry a tag of a direct rule as a label."""
+    """Adds the digests that carry a tag of a direct rule as a label."""
     if not tags:
         return
-    for label, identities in store.labelled(repo, list(tags)).items():
+    for label, identities in store.labelled(list(tags)).items():
         fresh = [identity for identity in identities if identity not in touched]
         for identity, owner in store.owners(fresh).items():
             if isinstance(owner, ReviewDigest):
@@ -135,14 +208,14 @@ def _add_labelled(
             touched[identity][1].append(reason)
 
 
-def _rank_reviews(touched: Mapping[int, tuple[ReviewDigest, list[Reason]]]) -> list[ReviewMatch]:
-    """Digests of the same places first, then those of the same labels, each newest first."""
+def _rank_reviews(touched: Mapping[int, tuple[ReviewDigest, list[Reason]]], repo: str) -> list[ReviewMatch]:
+    """Digests of the same places first, then those of the same labels; of each the same repository's, then the newest."""
 
     def key(item: tuple[ReviewDigest, list[Reason]]) -> tuple[object, ...]:
         review, reasons = item
         places = sum(reason.kind is ReasonKind.PATH for reason in reasons)
         number = review.id.rpartition("#")[2]
-        return (-places, -int(number) if number.isdigit() else 0, review.id)
+        return (not places, review.repo != repo, -places, -int(number) if number.isdigit() else 0, review.id)
 
     return [
         ReviewMatch(id=review.id, title=review.title, reasons=tuple(reasons), location=review.location)
@@ -170,6 +243,8 @@ class ExplainReport(NamedTuple):
     match: RuleMatch | None
     paths: tuple[PathExplanation, ...]
     inert: str
+    files: tuple[FileChange, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def explain(store: Store, name: str, changes: ChangeSet | None) -> ExplainReport:
@@ -205,7 +280,16 @@ def explain(store: Store, name: str, changes: ChangeSet | None) -> ExplainReport
         if isinstance(owner, Rule):
             cited = store.cited(row.repo, [row.id]).get(row.id)
             match = match_rule(owner, hits, Evidence(changes), cited)
-    return ExplainReport(rule=row, repo=row.repo, patterns=texts, match=match, paths=tuple(explained), inert=inert)
+    return ExplainReport(
+        rule=row,
+        repo=row.repo,
+        patterns=texts,
+        match=match,
+        paths=tuple(explained),
+        inert=inert,
+        files=changes.files if changes else (),
+        notes=changes.notes if changes else (),
+    )
 
 
 def _texts(value: object) -> tuple[str, ...]:

@@ -297,14 +297,13 @@ def match_rule(
         direct = bool(found) or not rule.look_for
     missing, triggers, shown = _judge_co_changes(rule.co_changes, hits, evidence)
     found += triggers
-    ordered = sorted(dict.fromkeys([*found, *reasons]), key=_strength)
     return RuleMatch(
         id=rule.id,
         title=rule.title,
         severity=rule.severity,
         status=rule.status,
         relevance=Relevance.DIRECT if direct or shown else Relevance.POSSIBLE,
-        reasons=tuple(ordered),
+        reasons=order_reasons((*found, *reasons)),
         missing_cochanges=tuple(missing),
         location=rule.location,
     )
@@ -357,6 +356,11 @@ def _when_hits(when: Signal, hits: Sequence[PathHit], evidence: Evidence) -> Seq
     ]
 
 
+def order_reasons(reasons: Iterable[Reason]) -> tuple[Reason, ...]:
+    """Reasons without repeats, the strongest first."""
+    return tuple(sorted(dict.fromkeys(reasons), key=_strength))
+
+
 def _strength(reason: Reason) -> tuple[int, str, int, str]:
     return (reason.kind.rank, reason.path, reason.line or 0, reason.pattern)
 
@@ -366,7 +370,7 @@ def rank(matches: Iterable[tuple[RuleMatch, Sequence[PathHit]]]) -> list[RuleMat
 
     def key(item: tuple[RuleMatch, Sequence[PathHit]]) -> tuple[object, ...]:
         match, hits = item
-        sharpest = max(specificity(hit.pattern) for hit in hits)
+        sharpest = max((specificity(hit.pattern) for hit in hits), default=(0, 0, 0, 0))
         return (
             match.relevance is not Relevance.DIRECT,
             match.severity.rank,

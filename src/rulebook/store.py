@@ -49,13 +49,15 @@ if TYPE_CHECKING:
     from rulebook.model import Document
 
 #: Raised with every change of the tables or of what they mean; another format is another folder.
-FORMAT = 1
+FORMAT = 2
 _APPLICATION_ID = 0x52756C65  # "Rule"
 _POINTER = "current"
 _BUSY_SECONDS = 30.0
 #: A file written this shortly before it was read may change again without its times showing it.
 _RACY_NS = 50_000_000
 _CHUNK = 500
+#: Digests are filed here: what was learnt in one repository may be worth reading in another.
+EVERY_REPO = ""
 
 Progress = Callable[[int, int], None]
 
@@ -80,8 +82,7 @@ CREATE INDEX token_scope ON token(scope);
 CREATE TABLE cited(repo TEXT NOT NULL, name TEXT NOT NULL, scope INTEGER NOT NULL, PRIMARY KEY(repo, name, scope))
   WITHOUT ROWID;
 CREATE INDEX cited_scope ON cited(scope);
-CREATE TABLE label(repo TEXT NOT NULL, name TEXT NOT NULL, scope INTEGER NOT NULL, PRIMARY KEY(repo, name, scope))
-  WITHOUT ROWID;
+CREATE TABLE label(name TEXT NOT NULL, scope INTEGER NOT NULL, PRIMARY KEY(name, scope)) WITHOUT ROWID;
 CREATE INDEX label_scope ON label(scope);
 CREATE TABLE pin(repo TEXT NOT NULL, path TEXT NOT NULL, pin TEXT NOT NULL, document INTEGER NOT NULL);
 CREATE INDEX pin_path ON pin(repo, path);
@@ -235,7 +236,7 @@ class Store:
     # --- matching ---
 
     def postings(self, repo: str) -> scope.Postings:
-        """The tokens of one target repository's rules and digests."""
+        """The tokens of one target repository's rules; of all digests for :data:`EVERY_REPO`."""
         return _Postings(self.connection, repo, self.meta("grams") == "1")
 
     def patterns(self, scopes: Collection[int]) -> dict[int, PatternList]:
@@ -264,12 +265,12 @@ class Store:
                 found.setdefault(owner, {})[name] = int(count)
         return found
 
-    def labelled(self, repo: str, labels: Collection[str]) -> dict[str, list[int]]:
-        """The scopes of the digests of ``repo`` that carry each of ``labels``."""
+    def labelled(self, labels: Collection[str]) -> dict[str, list[int]]:
+        """The scopes of the digests that carry each of ``labels``; capitals do not matter."""
         found: dict[str, list[int]] = {}
         for label in labels:
-            query = "SELECT scope FROM label WHERE repo = ? AND name = ?"
-            owners = [int(owner) for (owner,) in self.connection.execute(query, (repo, label.lower()))]
+            query = "SELECT scope FROM label WHERE name = ?"
+            owners = [int(owner) for (owner,) in self.connection.execute(query, (label.lower(),))]
             if owners:
                 found[label] = owners
         return found
@@ -289,6 +290,11 @@ class Store:
                 (str(p), str(q), str(k), str(n)) for p, q, k, n in self.connection.execute(query, (repo, *chunk))
             )
         return sorted(found)
+
+    def waivers(self, repo: str) -> list[tuple[str, Mapping[str, Any]]]:
+        """The path and the frontmatter of each waiver filed for ``repo``."""
+        query = "SELECT path, metadata FROM document WHERE kind = 'waiver' AND repo = ? AND twin = 0 ORDER BY path"
+        return [(str(path), json.loads(text)) for path, text in self.connection.execute(query, (repo,))]
 
     def _select(self, query: str, ids: Collection[int]) -> Iterable[tuple[Any, ...]]:
         wanted = list(ids)
@@ -690,11 +696,11 @@ def _insert(connection: sqlite3.Connection, config: Config, documents: Sequence[
             "INSERT INTO scope VALUES (?, ?, ?, ?)",
             (identity, document.kind.value, _dump(compiled.to_data()), _dump(record)),
         )
-        wanted.append((identity, repo, compiled))
+        wanted.append((identity, repo if rule else EVERY_REPO, compiled))
         if rule and rule.look_for is None:
             connection.executemany("INSERT OR IGNORE INTO cited VALUES (?, ?, ?)", [(repo, n, identity) for n in names])
-        rows = [(repo, label.lower(), identity) for label in labels]
-        connection.executemany("INSERT OR IGNORE INTO label VALUES (?, ?, ?)", rows)
+        rows = [(label.lower(), identity) for label in labels]
+        connection.executemany("INSERT OR IGNORE INTO label VALUES (?, ?)", rows)
     _insert_tokens(connection, wanted)
 
 

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from rulebook import markdown
 from rulebook.catalog import Catalog, is_twin
 from rulebook.model import Document, Finding, Kind, Location, ReviewDigest, Rule, Severity, Status, Waiver
 from rulebook.pins import PinError, parse_pin
+from rulebook.waivers.lint import lint_waivers
+
+if TYPE_CHECKING:
+    from rulebook.git import Repository
 
 #: The fixed sections of each kind of document in each language, in their order; the flag tells the required ones.
 SECTIONS: Mapping[Kind, Mapping[str, tuple[tuple[str, bool], ...]]] = {
@@ -34,12 +39,15 @@ SECTIONS: Mapping[Kind, Mapping[str, tuple[tuple[str, bool], ...]]] = {
 _REFERENCES = ("supersedes", "superseded_by", "contradicts", "related")
 
 
-def validate(catalog: Catalog, heads: Mapping[str, Collection[str]] | None = None) -> list[Finding]:
+def validate(
+    catalog: Catalog, heads: Mapping[str, Collection[str]] | None = None, *, history: Repository | None = None
+) -> list[Finding]:
     """Every finding of a knowledge base, in the order of files and lines.
 
     Args:
         catalog: what was read.
         heads: the paths at the head of target repositories, by alias, where a checkout is at hand.
+        history: the repository that the knowledge base itself is kept in, to find ids that were used before.
     """
     findings = [
         *catalog.findings,
@@ -51,7 +59,12 @@ def validate(catalog: Catalog, heads: Mapping[str, Collection[str]] | None = Non
         *_check_sections(catalog),
         *_check_dates(catalog),
         *_check_heads(catalog, heads or {}),
+        *lint_waivers((document for document in catalog.documents if not is_twin(document)), catalog.config),
     ]
+    if history is not None:
+        from rulebook.lifecycle import check_ids
+
+        findings += check_ids(catalog, history)
     return sorted(set(findings), key=lambda f: (f.location, f.severity.rank, f.code, f.message))
 
 

@@ -59,7 +59,7 @@ def lint(
 
     folder = inputs.root_of(root)
     catalog = load(folder, progress=terminal.progress_bar("reading", quiet=quiet))
-    findings = validate(catalog, inputs.head_paths(catalog.config, checkout))
+    findings = validate(catalog, inputs.head_paths(catalog.config, checkout), history=inputs.history_of(folder))
     if output is options.Format.JSON:
         from rulebook.render import data
 

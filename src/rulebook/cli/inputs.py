@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rulebook.cli import terminal
 from rulebook.config import CONFIG_NAME, Config, find_root
-from rulebook.errors import NoKnowledgeBase, UnreadableInput, UsageError
+from rulebook.errors import GitError, NoKnowledgeBase, UnreadableInput, UsageError
 from rulebook.store import Store, open_store
 
 if TYPE_CHECKING:
@@ -45,8 +45,12 @@ def checkouts(options: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def here() -> Repository | None:
-    """The git repository around the current directory, if there is one."""
+def here(*, needed: bool = True) -> Repository | None:
+    """The git repository around the current directory, if there is one.
+
+    Raises:
+        GitError: git is missing or refuses the repository, and it is ``needed``; else ``None`` is the answer.
+    """
     # Asking git costs a process; a folder without .git at or above it needs none.
     folder = os.getcwd()
     while not os.path.lexists(os.path.join(folder, ".git")):
@@ -56,7 +60,12 @@ def here() -> Repository | None:
         folder = parent
     from rulebook.git import Repository
 
-    return Repository.discover(folder)
+    try:
+        return Repository.discover(folder)
+    except GitError:
+        if needed:
+            raise
+        return None
 
 
 def read_input(name: str, what: str) -> bytes:
@@ -126,3 +135,16 @@ def head_paths(config: Config, options: Sequence[str]) -> dict[str, tuple[str, .
             raise UsageError(f"--checkout names {alias!r}, which is no target repository", f"known: {known}")
         found[alias] = Repository.discover(folder).list_tree("HEAD")
     return found
+
+
+def history_of(root: str) -> Repository | None:
+    """The repository that keeps the knowledge base's own history, if it has any commit yet."""
+    from rulebook.errors import GitError
+    from rulebook.git import Repository
+
+    try:
+        repository = Repository.discover(root)
+        repository.resolve_commit("HEAD")
+    except GitError:
+        return None
+    return repository

@@ -11,6 +11,7 @@ from rulebook.cli.terminal import Color
 from rulebook.errors import UsageError
 
 if TYPE_CHECKING:
+    from rulebook.git import Repository
     from rulebook.model import ChangeSet
     from rulebook.store import Store
 
@@ -47,10 +48,10 @@ def applies(
     from rulebook import answer
 
     with inputs.load(root, index, quiet=quiet) as store:
-        change, alias = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+        change, alias, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
         if change is None:
             raise UsageError("no change is given", "give paths, or -, or --diff FILE, or --git RANGE")
-        report = answer.applies(store, change, alias)
+        report = answer.applies(store, change, alias, checkout=clone)
     for text in report.notes:
         terminal.note(f"note: {text}", quiet=quiet)
     if output is options.Format.JSON:
@@ -89,10 +90,16 @@ def explain(
         repo = row.repo if row.repo in store.config.targets else ""
         change = _change_and_repo(store, paths, diff, git, null, repo, checkout)[0] if paths or diff or git else None
         report = answer.explain(store, rule, change)
+    for text in report.notes:
+        terminal.note(f"note: {text}", quiet=quiet)
     if output is options.Format.JSON:
         from rulebook.render import data
 
         terminal.write(data.dump(data.explain_data(report)))
+    elif output is options.Format.MD:
+        from rulebook.render.md import explain_markdown
+
+        terminal.write(explain_markdown(report))
     else:
         from rulebook.render.text import explain_lines
 
@@ -101,20 +108,20 @@ def explain(
 
 def _change_and_repo(
     store: Store, paths: list[str], diff: str, git: str, null: bool, repo: str, checkout: list[str]
-) -> tuple[ChangeSet | None, str]:
-    """Reads the change in the clone that it belongs to."""
+) -> tuple[ChangeSet | None, str, Repository | None]:
+    """The change, the repository it belongs to, and a clone of it where one is at hand."""
     from rulebook import answer
 
     clones = inputs.checkouts(checkout)
     if not repo and len(clones) == 1:
         repo = next(iter(clones))
-    around = None
-    if not repo or git:
-        around = inputs.here()
+    around = inputs.here(needed=bool(git) and not clones) if not repo or git else None
     alias = answer.choose_repo(store, repo, around.remote_urls() if around is not None and not repo else ())
-    clone = clones.get(alias) or clones.get(repo)
-    if clone is not None and git:
+    folder = clones.get(alias) or clones.get(repo)
+    clone = None
+    if folder is not None:
         from rulebook.git import Repository
 
-        around = Repository.discover(clone)
-    return inputs.read_change(paths, diff, git, null, around), alias
+        clone = Repository.discover(folder)
+    change = inputs.read_change(paths, diff, git, null, clone or around)
+    return change, alias, clone or (around if git else None)
