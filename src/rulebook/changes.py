@@ -18,8 +18,7 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from rulebook.errors import GitError, UnreadableInput, UsageError
 from rulebook.git import RENAME_LIMIT, decode_path, empty_tree
@@ -190,7 +189,7 @@ def from_github_files(items: Iterable[Mapping[str, Any]], *, complete: bool) -> 
             hunks = ()
         _add(files, FileChange(path=path, old_path=old_path, status=status, hunks=hunks))
     if not complete:
-        notes.append(f"GitHub's list ends after {len(files)} files; what else changed is not known.")
+        notes.append(f"Of the changed files GitHub listed only {len(files)}; what else changed is not known.")
     return ChangeSet(files=tuple(files.values()), complete=complete, notes=tuple(notes))
 
 
@@ -279,8 +278,7 @@ class RangeReader:
             self._blobs.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Record:
+class _Record(NamedTuple):
     """A record of ``git diff-tree --raw -z`` (git-diff-tree(1), "Raw output format")."""
 
     status: str
@@ -450,7 +448,8 @@ def _clean(data: bytes) -> bytes:
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
     data = data.removeprefix(b"\xef\xbb\xbf")
     # Only a header's line end tells: content may well have CRLF by itself.
-    header = re.search(rb"^(\x1b\[[\d;]*m)?(?:diff --(?:git|cc|combined) |--- |Index: )[^\n]*", data, re.MULTILINE)
+    beginnings = rb"diff --(?:git|cc|combined) |--- |Index: |Submodule "
+    header = re.search(rb"^(\x1b\[[\d;]*m)?(?:%b)[^\n]*" % beginnings, data, re.MULTILINE)
     if header is not None and header[1]:
         raise UnreadableInput("the diff is coloured, which hides where its lines begin", "make it with --no-color")
     if header is not None and header[0].endswith(b"\r"):
@@ -514,13 +513,11 @@ class _DiffReader:
                 section = self._read_plain()
             elif line.startswith(b"Index: ") and self._peek(1).startswith(b"=" * 20):
                 section = self._read_indexed()
-            elif line.startswith(b"Subject: "):
-                in_message = True
-            elif not in_message:
-                section = self._read_single_line()
-            if section is None:
-                self._at += 1
             else:
+                in_message = in_message or line.startswith(b"Subject: ")
+                section = None if in_message else self._read_single_line()
+                self._at += 1
+            if section is not None:
                 in_message = False
                 yield section
 
@@ -654,7 +651,8 @@ class _DiffReader:
         if found := re.fullmatch(rb"Binary files? (.+) (?:differ|has changed)", line):
             name = _find_compared_name(found[1])
             return FileChange(path=self._decode(name, self._at), status=ChangeStatus.BINARY, hunks=(), binary=True)
-        if line.startswith(b"--- ") and len(self._lines) - self._at <= 2:
+        # In a context diff, ``--- 1,3 ----`` is no name.
+        if line.startswith(b"--- ") and not line.endswith(b" ----") and len(self._lines) - self._at <= 2:
             self._fail_cut(decode_path(_split_stamp(line[4:])[0]), self._at)
         return None
 
@@ -697,7 +695,10 @@ class _DiffReader:
 
     def _may_lack_body(self, header: bytes, extended: Mapping[bytes, bytes]) -> bool:
         """Whether a section that is nothing but its header can be whole."""
-        if not self._has_ended:
+        rest = len(self._lines) - self._at
+        if rest == 1 and not self._ends_in_line_feed:
+            return False  # The last line is the beginning of one that should say more.
+        if rest:
             # Nothing is cut here. Under -w, say, a moved file has no hunk if only its white space changed.
             return bool(extended)
         if b"index" in extended:
