@@ -89,13 +89,11 @@ class Counting:
         pytest.param("**", ["*"], id="anything"),
         pytest.param("?/*", ["*"], id="anything-in-a-short-folder"),
         pytest.param("*.py", ["e:.py", "w:py"], id="extension"),
-        pytest.param("*.d.ts", ["e:.d.ts", "w:d", "w:ts", "g:.d.ts"], id="two-extensions"),
-        pytest.param(
-            "*_test.go", ["e:.go", "w:test", "w:go", "g:_test", "g:test.", "g:est.g", "g:st.go"], id="words-at-the-end"
-        ),
-        pytest.param("test_*", ["w:test", "g:test_"], id="word-at-the-beginning"),
+        pytest.param("*.d.ts", ["e:.d.ts", "w:d", "w:ts"], id="two-extensions"),
+        pytest.param("*_test.go", ["e:.go", "w:test", "w:go"], id="words-at-the-end"),
+        pytest.param("test_*", ["w:test"], id="word-at-the-beginning"),
         pytest.param("connec*", ["*", "g:conne", "g:onnec"], id="word-cut-off"),
-        pytest.param("*ab-cd*", ["*", "g:ab-cd"], id="words-cut-off"),
+        pytest.param("*ab-cd*", ["*"], id="words-cut-off"),
         pytest.param("*_ab_*", ["w:ab"], id="word-inside"),
         pytest.param("a?b.c", ["e:.c", "w:c"], id="question-mark"),
         pytest.param("x.[ch]", ["w:x"], id="class"),

@@ -133,7 +133,7 @@ def head_paths(config: Config, options: Sequence[str]) -> dict[str, tuple[str, .
         if alias not in config.targets:
             known = ", ".join(config.targets) or "none"
             raise UsageError(f"--checkout names {alias!r}, which is no target repository", f"known: {known}")
-        found[alias] = Repository.discover(folder).list_tree("HEAD")
+        found[alias] = Repository(folder).list_tree("HEAD")
     return found
 
 

@@ -88,8 +88,10 @@ def explain(
     with inputs.load(root, index, quiet=quiet) as store:
         row = answer.find_document(store, rule, Kind.RULE)
         repo = row.repo if row.repo in store.config.targets else ""
-        change = _change_and_repo(store, paths, diff, git, null, repo, checkout)[0] if paths or diff or git else None
-        report = answer.explain(store, rule, change)
+        change = clone = None
+        if paths or diff or git:
+            change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+        report = answer.explain(store, rule, change, checkout=clone)
     for text in report.notes:
         terminal.note(f"note: {text}", quiet=quiet)
     if output is options.Format.JSON:
@@ -122,6 +124,6 @@ def _change_and_repo(
     if folder is not None:
         from rulebook.git import Repository
 
-        clone = Repository.discover(folder)
+        clone = Repository(folder)
     change = inputs.read_change(paths, diff, git, null, clone or around)
     return change, alias, clone or (around if git else None)
