@@ -71,9 +71,7 @@ def choose_repo(store: Store, wanted: str = "", remotes: Sequence[str] = ()) -> 
     )
 
 
-def applies(
-    store: Store, changes: ChangeSet, repo: str, *, checkout: Repository | None = None
-) -> AppliesReport:
+def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository | None = None) -> AppliesReport:
     """Which rules apply to a change of ``repo``, why, and which paths none covers.
 
     Args:
@@ -152,9 +150,7 @@ def _add_sources(
     reasons: dict[str, list[Reason]] = {}
     for edit in edited_sources(store, changes, repo):
         if edit.kind is Kind.RULE:
-            reason = Reason(
-                kind=ReasonKind.SOURCE, path=edit.path, side=Side.OLD, pattern=edit.pin, text=edit.because
-            )
+            reason = Reason(kind=ReasonKind.SOURCE, path=edit.path, side=Side.OLD, pattern=edit.pin, text=edit.because)
             reasons.setdefault(edit.owner, []).append(reason)
     found: list[tuple[RuleMatch, Sequence[PathHit]]] = []
     for match, hits in matched:
@@ -209,7 +205,7 @@ def _add_labelled(
 
 
 def _rank_reviews(touched: Mapping[int, tuple[ReviewDigest, list[Reason]]], repo: str) -> list[ReviewMatch]:
-    """Digests of the same places first, then those of the same labels; of each the same repository's, then the newest."""
+    """Digests of the same places first, then of the same labels; of each the repository's own, then the newest."""
 
     def key(item: tuple[ReviewDigest, list[Reason]]) -> tuple[object, ...]:
         review, reasons = item
@@ -247,8 +243,14 @@ class ExplainReport(NamedTuple):
     notes: tuple[str, ...] = ()
 
 
-def explain(store: Store, name: str, changes: ChangeSet | None) -> ExplainReport:
+def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Repository | None = None) -> ExplainReport:
     """Why rule ``name`` applies to a change, or which pattern came nearest and what rejected it.
+
+    Args:
+        store: the knowledge base.
+        name: the rule's id.
+        changes: the change; without one, only what the rule looks at is told.
+        checkout: as for :func:`applies`, whose answer this explains.
 
     Raises:
         UsageError: there is no such rule.
@@ -260,26 +262,18 @@ def explain(store: Store, name: str, changes: ChangeSet | None) -> ExplainReport
     texts = _texts(row.metadata.get("applies_to", ()))
     patterns = compile_patterns(texts)
     inert = "" if row.status in ("active", "contested") else f"it is {row.status}, and such rules apply to nothing"
-    explained: list[PathExplanation] = []
-    hits: list[PathHit] = []
-    for change in changes.files if changes else ():
-        for path, side in change.sides():
-            pattern = patterns.match(path)
-            if pattern is not None:
-                hits.append(PathHit(change, path, side, pattern))
-            explained.append(
-                PathExplanation(
-                    path=path,
-                    covered=pattern is not None,
-                    explanation=explain_path(patterns.patterns, path),
-                )
-            )
+    explained = [
+        PathExplanation(
+            path=path, covered=patterns.match(path) is not None, explanation=explain_path(patterns.patterns, path)
+        )
+        for change in (changes.files if changes else ())
+        for path, _ in change.sides()
+    ]
     match = None
-    if hits and changes is not None and not inert:
-        owner = store.owners([row.id]).get(row.id)
-        if isinstance(owner, Rule):
-            cited = store.cited(row.repo, [row.id]).get(row.id)
-            match = match_rule(owner, hits, Evidence(changes), cited)
+    if changes is not None and not inert:
+        place = Location(row.path, row.line)
+        rules = applies(store, changes, row.repo, checkout=checkout).rules
+        match = next((match for match in rules if match.location == place), None)
     return ExplainReport(
         rule=row,
         repo=row.repo,

@@ -50,6 +50,10 @@ def search(
         from rulebook.render import data
 
         terminal.write(data.dump(data.hits_data(" ".join(query), hits)))
+    elif output is options.Format.MD:
+        from rulebook.render.md import hits_markdown
+
+        terminal.write(hits_markdown(hits))
     else:
         from rulebook.render.text import hits_lines
 
@@ -106,6 +110,10 @@ def list_(
         from rulebook.render import data
 
         terminal.write(data.dump(data.rows_data(rows)))
+    elif output is options.Format.MD:
+        from rulebook.render.md import rows_markdown
+
+        terminal.write(rows_markdown(rows))
     else:
         from rulebook.render.text import rows_lines
 

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from enum import Enum
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
 
-from rulebook.render.safe import one_line
+from rulebook.errors import RulebookError
+from rulebook.render.safe import one_line, several_lines
 
 if TYPE_CHECKING:
+    from rich.console import Console
     from rich.progress import Progress as RichProgress
     from rich.progress import TaskID
+    from rich.text import Text
 
     from rulebook.render.text import StyledLine
     from rulebook.store import Progress, Row
@@ -45,20 +49,68 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
+def prepare() -> None:
+    """Makes the streams take any text, and the library that writes help texts follow the same rules for colour."""
+    forced = os.environ.get("GITHUB_ACTIONS") and not os.environ.get("FORCE_COLOR") and not _is_terminal(sys.stdout)
+    if forced or os.environ.get("NO_COLOR"):
+        # Typer takes GITHUB_ACTIONS for a terminal, and lets it win over NO_COLOR.
+        os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            # What Typer and rich write does not come through here, and a locale may know ASCII alone.
+            stream.reconfigure(errors="backslashreplace")
+
+
 def write(text: str) -> None:
-    """Writes to standard output as UTF-8; what has no UTF-8 form (odd file names) is escaped."""
-    _write(sys.stdout, text)
+    """Writes to standard output as UTF-8; what has no UTF-8 form (odd file names) is escaped.
+
+    A reader that went away (``| head``) is no error: the rest is dropped, and the exit code stays the command's own.
+
+    Raises:
+        RulebookError: standard output is closed, or takes no more.
+    """
+    if sys.stdout is None:
+        raise RulebookError("standard output is closed, so the answer cannot be written", "open it, say >/dev/null")
+    try:
+        _write(sys.stdout, text)
+    except BrokenPipeError:
+        discard_output()
+    except OSError as error:
+        discard_output()
+        raise RulebookError(f"the answer cannot be written: {error.strerror}", "write it elsewhere") from None
 
 
 def note(text: str, *, quiet: bool = False) -> None:
-    """Writes one line to standard error, unless notes are muted."""
+    """Writes one line to standard error, unless notes are muted; where it cannot be written, it is dropped."""
     if not quiet:
-        _write(sys.stderr, one_line(text) + "\n")
+        _write_note(one_line(text) + "\n")
 
 
-def _write(stream: TextIO | None, text: str) -> None:
-    if stream is None:
+def note_lines(text: str) -> None:
+    """Writes several lines to standard error, as :func:`note` writes one."""
+    _write_note(several_lines(text).rstrip("\n") + "\n")
+
+
+def discard_output() -> None:
+    """Makes all further output go nowhere, so that Python does not fail once more when it ends."""
+    try:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except (OSError, AttributeError, ValueError):
+        # There is no stream, or it is one in memory.
+        pass
+
+
+def _write_note(text: str) -> None:
+    if sys.stderr is None:
         return
+    try:
+        _write(sys.stderr, text)
+    except (OSError, ValueError):
+        # Nobody reads it, and the exit code says what matters.
+        pass
+
+
+def _write(stream: TextIO, text: str) -> None:
     data = text.encode("utf-8", "backslashreplace")
     buffer = getattr(stream, "buffer", None)
     if buffer is None:
@@ -71,45 +123,80 @@ def _write(stream: TextIO | None, text: str) -> None:
 
 def write_lines(lines: Iterable[StyledLine], color: Color) -> None:
     """Writes styled lines: plain and unfolded into a pipe, coloured and folded on a terminal."""
-    if not wants_color(color, sys.stdout) and not _is_terminal(sys.stdout):
+    colored = wants_color(color, sys.stdout)
+    if not colored and not _is_terminal(sys.stdout):
         write("".join(line.plain + "\n" for line in lines))
         return
+    console = _console(colored)
+    for line in lines:
+        for part in _fold(line, console):
+            console.print(part)
+    write(_text_of(console))
+
+
+def _console(colored: bool) -> Console:
+    """A console as wide as the terminal that writes into memory."""
+    from io import StringIO
+
     from rich.console import Console
-    from rich.padding import Padding
+
+    return Console(
+        file=StringIO(),
+        force_terminal=colored,
+        no_color=not colored,
+        # Left alone it takes TERM=dumb for a reason not to do as it is told.
+        color_system="standard" if colored and os.environ.get("TERM") == "dumb" else "auto",
+        highlight=False,
+        markup=False,
+        emoji=False,
+    )
+
+
+def _text_of(console: Console) -> str:
+    return str(console.file.getvalue())  # type: ignore[attr-defined]  # a StringIO
+
+
+def _fold(line: StyledLine, console: Console) -> Iterator[Text]:
+    """The rows of a terminal that a line takes: the first one whole, the others indented."""
     from rich.text import Text
 
-    terminal = wants_color(color, sys.stdout)
-    console = Console(
-        file=sys.stdout, force_terminal=terminal, no_color=not terminal, highlight=False, markup=False, emoji=False
-    )
-    for line in lines:
-        head = Text()
-        for piece, style in line.pieces:
-            head.append(piece, style)
-        head.rstrip()
-        folded = head.wrap(console, max(console.width - line.indent, 20)) if head.cell_len > console.width else [head]
-        for index, part in enumerate(folded):
-            console.print(Padding(part, (0, 0, 0, line.indent if index else 0)) if index and line.indent else part)
+    whole = Text()
+    for piece, style in line.pieces:
+        whole.append(piece, style)
+    whole.rstrip()
+    width = console.width
+    if whole.cell_len <= width:
+        yield whole
+        return
+    first = whole.wrap(console, width)[0]
+    plain = whole.plain
+    start = len(first.plain)
+    first.rstrip()
+    yield first
+    start += len(plain[start:]) - len(plain[start:].lstrip(" "))
+    indent = min(line.indent, width // 4)
+    for part in whole[start:].wrap(console, width - indent):
+        part.rstrip()
+        yield Text(" " * indent) + part
 
 
 def show_document(row: Row, original: Row, replaced: Sequence[Row], languages: Sequence[str], color: Color) -> None:
     """Writes a document: its facts, then its text, rendered on a terminal and as it is into a pipe."""
-    from rulebook.render.safe import several_lines
     from rulebook.render.text import document_lines
 
     write_lines(document_lines(row, original, replaced, languages), color)
     body = several_lines(row.body).rstrip("\n") + "\n"
-    if not _is_terminal(sys.stdout) and not wants_color(color, sys.stdout):
+    colored = wants_color(color, sys.stdout)
+    if not _is_terminal(sys.stdout) and not colored:
         write("\n" + body)
         return
-    from rich.console import Console
     from rich.markdown import Markdown
 
-    colored = wants_color(color, sys.stdout)
-    console = Console(file=sys.stdout, force_terminal=colored, no_color=not colored)
+    console = _console(colored)
     console.print()
     # Links are shown as text: an address that hides behind other words is no help to a reader.
     console.print(Markdown(body, hyperlinks=False))
+    write(_text_of(console))
 
 
 def progress_bar(label: str, *, quiet: bool) -> Progress | None:

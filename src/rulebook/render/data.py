@@ -6,18 +6,20 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rulebook.render.safe import json_text
+
 if TYPE_CHECKING:
     from rulebook.answer import ExplainReport
     from rulebook.lookup import FoundDocument
-    from rulebook.model import AppliesReport, FileChange, Finding, Reason
+    from rulebook.model import AppliesReport, FileChange, Finding, Reason, RuleMatch
     from rulebook.store import Row
 
 VERSION = 1
 
 
 def dump(data: object) -> str:
-    """JSON for people and programs: two spaces, keys in the contract's order, text unescaped."""
-    return json.dumps(data, ensure_ascii=False, indent=2) + "\n"
+    """JSON for people and programs: two spaces, keys in the contract's order, only harmful characters escaped."""
+    return json_text(json.dumps(data, ensure_ascii=False, indent=2)) + "\n"
 
 
 def applies_data(report: AppliesReport) -> dict[str, Any]:
@@ -35,7 +37,7 @@ def applies_data(report: AppliesReport) -> dict[str, Any]:
                 "status": match.status.value,
                 "relevance": match.relevance.value,
                 "reasons": [reason_data(reason) for reason in match.reasons],
-                "missing_cochanges": [{"path": item.path, "because": item.because} for item in match.missing_cochanges],
+                "missing_cochanges": _missing(match),
                 "freshness": match.freshness,
                 "waived_by": list(match.waived_by),
                 "location": {"path": match.location.path, "line": match.location.line},
@@ -86,6 +88,7 @@ def explain_data(report: ExplainReport) -> dict[str, Any]:
         "inert": report.inert or None,
         "relevance": report.match.relevance.value if report.match else None,
         "reasons": [reason_data(reason) for reason in report.match.reasons] if report.match else [],
+        "missing_cochanges": _missing(report.match) if report.match else [],
         "paths": [
             {
                 "path": item.path,
@@ -97,6 +100,10 @@ def explain_data(report: ExplainReport) -> dict[str, Any]:
             for item in report.paths
         ],
     }
+
+
+def _missing(match: RuleMatch) -> list[dict[str, str]]:
+    return [{"path": item.path, "because": item.because} for item in match.missing_cochanges]
 
 
 def row_data(row: Row, *, body: bool) -> dict[str, Any]:

@@ -8,23 +8,62 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from rulebook.model import AppliesReport, Finding, Reason, ReasonKind, Relevance, Side
+from rulebook.model import AppliesReport, Finding, Reason, ReasonKind, RuleMatch, Side
 from rulebook.render.safe import one_line
+from rulebook.render.text import MEANINGS, ONLY_PLACES, WORDS, Sides, count, place_of, side_words, sides_of
+
+if TYPE_CHECKING:
+    from rulebook.answer import ExplainReport
+    from rulebook.lookup import FoundDocument
+    from rulebook.store import Row
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&:/@$^=\"'])")
+#: A code span of the text's own.
+_OWN_CODE = re.compile(r"(?<!`)(`+)(?!`)(.+?)(?<!`)\1(?!`)")
+#: What GitHub brings to life in plain text, whatever is escaped in its source: mentions and addresses, issues,
+#: commits, links, emoji, mathematics. It looks for them in the rendered text, everywhere but in code.
+_ALIVE = re.compile(r"@|#\d|\bGH-\d|://|www\.|\b[0-9a-f]{7,40}\b|:[\w+-]+:|\$", re.IGNORECASE)
 #: Listed in full up to here; the rest is counted.
 SHOWN_PATHS = 100
+#: Reasons shown under a rule; the rest are counted.
+_SHOWN_REASONS = 4
 
 
-def escape(text: str) -> str:
-    """Text as text: every character that Markdown could take for markup is escaped.
+def escape(text: str, *, in_table: bool = True) -> str:
+    """Text as text: what Markdown could take for markup is escaped, and words that GitHub would act on become code.
 
-    An ``@`` becomes an entity, since a backslash does not keep GitHub from reading a mention.
+    An escape or an entity does not keep GitHub from reading a mention or an issue's number, since it looks for
+    them after rendering; only code does. Code spans of the text itself stay code.
     """
-    escaped = _MARKUP.sub(lambda match: f"\\{match[0]}", one_line(text))
+    text = one_line(text)
+    pieces: list[str] = []
+
+    def add(piece: str) -> None:
+        if pieces and pieces[-1].endswith("`") and piece.startswith("`"):
+            pieces.append(" ")  # two runs of backticks would become one
+        pieces.append(piece)
+
+    def add_words(part: str) -> None:
+        if not _ALIVE.search(part):
+            add(_plain(part))
+            return
+        for word in re.split("( +)", part):
+            add(code(word, in_table=in_table) if _ALIVE.search(word) else _plain(word))
+
+    position = 0
+    for span in _OWN_CODE.finditer(text):
+        add_words(text[position : span.start()])
+        add(code(span[2], in_table=in_table))
+        position = span.end()
+    add_words(text[position:])
+    return "".join(pieces)
+
+
+def _plain(text: str) -> str:
     return (
-        escaped.replace("\\@", "&#64;")
+        _MARKUP.sub(lambda match: f"\\{match[0]}", text)
         .replace("\\<", "&lt;")
         .replace("\\>", "&gt;")
         .replace("\\&", "&amp;")
@@ -33,13 +72,25 @@ def escape(text: str) -> str:
     )
 
 
-def code(text: str) -> str:
-    """A code span that its own content cannot end; also safe inside a table."""
-    safe = one_line(text).replace("|", "\\|") or " "
+def code(text: str, *, in_table: bool = True) -> str:
+    """A code span that its own content cannot end.
+
+    Args:
+        text: the content.
+        in_table: escapes ``|``, which ends a table's cell even in code; elsewhere the escape would be shown.
+    """
+    safe = one_line(text) or " "
+    if in_table:
+        safe = safe.replace("|", "\\|")
     longest = max((len(run) for run in re.findall("`+", safe)), default=0)
     fence = "`" * (longest + 1)
-    pad = " " if safe.startswith("`") or safe.endswith("`") or safe.strip() == "" else ""
+    pad = " " if safe.startswith(("`", " ")) or safe.endswith(("`", " ")) else ""
     return f"{fence}{pad}{safe}{pad}{fence}"
+
+
+def _span(text: str) -> str:
+    """A code span outside of tables."""
+    return code(text, in_table=False)
 
 
 def applies_markdown(report: AppliesReport) -> str:
@@ -48,28 +99,27 @@ def applies_markdown(report: AppliesReport) -> str:
 
 
 def _applies(report: AppliesReport) -> Iterator[str]:
-    yield f"## Rules for this change of {code(report.repo)}"
+    yield f"## Rules for this change of {_span(report.repo)}"
     yield ""
     if not report.complete:
         yield "**The list of changed paths is cut**: what is missing from it was not looked at."
         yield ""
-    for relevance, heading in ((Relevance.DIRECT, "Direct"), (Relevance.POSSIBLE, "Possible")):
+    if report.files and all(change.hunks is None for change in report.files):
+        yield ONLY_PLACES
+        yield ""
+    sides = sides_of(report.files)
+    for relevance, meaning in MEANINGS.items():
         matches = [match for match in report.rules if match.relevance is relevance]
         if not matches:
             continue
-        yield f"### {heading} ({len(matches)})"
+        yield f"### {relevance.value.capitalize()} ({len(matches)}): {meaning}"
         yield ""
         for match in matches:
-            status = "" if match.status.value == "active" else f" ({match.status.value})"
-            yield f"- **{escape(match.id)}** ({match.severity.value}){status} {escape(match.title)}"
-            yield f"  - {_reason(match.reasons[0])}"
-            if len(match.reasons) > 1:
-                yield f"  - and {len(match.reasons) - 1} more reasons"
-            for item in match.missing_cochanges:
-                because = f": {escape(item.because)}" if item.because else ""
-                yield f"  - [ ] {code(item.path)}{because}"
+            status = "" if match.status.value == "active" else f", {match.status.value}"
+            yield f"- **{escape(match.id)}** ({match.severity.value}{status}) {escape(match.title)}"
+            yield from _reasons(match, sides, _SHOWN_REASONS)
             for waiver in match.waived_by:
-                yield f"  - waived by {code(waiver)}"
+                yield f"  - waived by {_span(waiver)}"
         yield ""
     if not report.rules:
         yield "No rule applies."
@@ -81,31 +131,73 @@ def _applies(report: AppliesReport) -> Iterator[str]:
             yield f"- {escape(review.id)} {escape(review.title)}"
         yield ""
     if report.unmatched:
-        yield f"<details><summary>{len(report.unmatched)} changed paths that no rule covers</summary>"
+        yield f"<details><summary>{count(len(report.unmatched), 'changed path')} that no rule covers</summary>"
         yield ""
         for path in report.unmatched[:SHOWN_PATHS]:
-            yield f"- {code(path)}"
+            yield f"- {_span(path)}"
         if len(report.unmatched) > SHOWN_PATHS:
             yield f"- and {len(report.unmatched) - SHOWN_PATHS} more"
         yield ""
         yield "</details>"
         yield ""
-    yield f"{report.examined_rules} rules and {report.examined_reviews} digests examined."
+    examined = f"{count(report.examined_rules, 'rule')} and {count(report.examined_reviews, 'digest')}"
+    yield f"{examined} examined."
 
 
-def _reason(reason: Reason) -> str:
-    side = "" if reason.side is Side.BOTH else f" ({'before' if reason.side is Side.OLD else 'after'})"
-    where = code(f"{reason.path}:{reason.line}" if reason.line else reason.path)
-    words = {
-        ReasonKind.PATH: "meets",
-        ReasonKind.LINE: "matches",
-        ReasonKind.IDENTIFIER: "names",
-        ReasonKind.FUNCTION: "is inside",
-        ReasonKind.COCHANGE: "asks to change along",
-        ReasonKind.SOURCE: "is a source of the rule:",
-        ReasonKind.LABEL: "shares the label",
-    }
-    return f"{where}{side} {words[reason.kind]} {code(reason.pattern)}"
+def _reasons(match: RuleMatch, sides: Sides, shown: int | None) -> Iterator[str]:
+    reasons = [reason for reason in match.reasons if reason.kind is not ReasonKind.COCHANGE]
+    for reason in reasons[:shown]:
+        yield f"  - {_reason(reason, sides)}"
+    if shown is not None and len(reasons) > shown:
+        yield f"  - and {count(len(reasons) - shown, 'more reason')}"
+    for item in match.missing_cochanges:
+        because = f": {escape(item.because)}" if item.because else ""
+        yield f"  - [ ] not changed along: {_span(item.path)}{because}"
+
+
+def _reason(reason: Reason, sides: Sides) -> str:
+    removed = " (removed)" if reason.side is Side.OLD else ""
+    what = removed if reason.line else escape(side_words(reason, sides))
+    text = f": {_span(reason.text)}" if reason.text else ""
+    return f"{_span(place_of(reason))}{what} {WORDS[reason.kind]} {_span(reason.pattern)}{text}"
+
+
+def explain_markdown(report: ExplainReport) -> str:
+    """The answer of ``explain``."""
+    return "\n".join(_explain(report)) + "\n"
+
+
+def _explain(report: ExplainReport) -> Iterator[str]:
+    yield f"## {escape(report.rule.name)} {escape(report.rule.title)}"
+    yield ""
+    if report.inert:
+        yield f"**It cannot apply**: {escape(report.inert)}."
+        yield ""
+    places = ", ".join(_span(pattern) for pattern in report.patterns) or "no place"
+    yield f"Applies to {places}."
+    yield ""
+    for item in report.paths:
+        because = f": {escape(item.explanation.because)}" if item.explanation else ""
+        yield f"- {'covers' if item.covered else 'does not cover'} {_span(item.path)}{because}"
+    if report.match:
+        yield ""
+        yield f"**{report.match.relevance.value.capitalize()}**: {MEANINGS[report.match.relevance]}."
+        yield ""
+        yield f"- {escape(report.match.id)}"
+        yield from _reasons(report.match, sides_of(report.files), None)
+
+
+def rows_markdown(rows: Sequence[Row]) -> str:
+    """The answer of ``list`` as a table."""
+    table = ["| id | status | title |", "| --- | --- | --- |"]
+    table += [f"| {escape(row.name)} | {row.status or row.kind.value} | {escape(row.title)} |" for row in rows]
+    return "\n".join(table if rows else ["Nothing is listed."]) + "\n"
+
+
+def hits_markdown(hits: Sequence[FoundDocument]) -> str:
+    """The answer of ``search``, best first."""
+    found = [f"1. {escape(hit.row.name)} {escape(hit.row.title)}, {_span(hit.row.path)}" for hit in hits]
+    return "\n".join(found or ["Nothing found."]) + "\n"
 
 
 def findings_markdown(findings: Sequence[Finding], examined: int) -> str:

@@ -6,6 +6,7 @@ as escapes instead.
 
 from __future__ import annotations
 
+import json
 import re
 
 #: C0 and C1 controls, DEL, line and paragraph separators, bidirectional and other invisible
@@ -26,6 +27,13 @@ def one_line(text: str) -> str:
     return re.sub(_HARMFUL, _escape, text)
 
 
+def json_text(text: str) -> str:
+    r"""JSON whose harmful characters are ``\\u`` escapes, which mean the same to every reader of JSON."""
+    if text.isascii():
+        return text
+    return re.sub(_HARMFUL_IN_TEXT, lambda match: json.dumps(match[0])[1:-1], text)
+
+
 def several_lines(text: str) -> str:
     """Text for a terminal that may have several lines and tabs."""
     return re.sub(_HARMFUL_IN_TEXT, _escape, text)
@@ -33,6 +41,9 @@ def several_lines(text: str) -> str:
 
 def _escape(match: re.Match[str]) -> str:
     code = ord(match[0])
+    if 0xDC80 <= code <= 0xDCFF:
+        # A byte of a name that is not UTF-8 (PEP 383).
+        code -= 0xDC00
     named = {9: "\\t", 10: "\\n", 13: "\\r"}
     if code in named:
         return named[code]

@@ -7,10 +7,21 @@ indented. What becomes of the styles, and whether lines are folded, is the termi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rulebook.model import AppliesReport, Finding, Reason, ReasonKind, Relevance, ReviewMatch, RuleMatch, Side
+from rulebook.model import (
+    AppliesReport,
+    ChangeStatus,
+    FileChange,
+    Finding,
+    Reason,
+    ReasonKind,
+    Relevance,
+    ReviewMatch,
+    RuleMatch,
+    Side,
+)
 from rulebook.render.safe import one_line
 
 if TYPE_CHECKING:
@@ -19,9 +30,29 @@ if TYPE_CHECKING:
     from rulebook.store import Row
 
 #: Reasons shown under a rule; the rest are counted, and JSON has them all.
-SHOWN_REASONS = 4
+SHOWN_REASONS = {Relevance.DIRECT: 4, Relevance.POSSIBLE: 2}
+#: How much of an expression or a pattern stands beside a changed line, in characters.
+SHOWN_PATTERN = 30
+MEANINGS = {
+    Relevance.DIRECT: "shown by the change itself",
+    Relevance.POSSIBLE: "only the place matches",
+}
+ONLY_PLACES = "Only places were looked at, for the changed lines are not known."
+_INDENT = " " * 10
+WORDS = {
+    ReasonKind.PATH: "meets",
+    ReasonKind.LINE: "matches",
+    ReasonKind.IDENTIFIER: "names",
+    ReasonKind.FUNCTION: "is inside",
+    ReasonKind.COCHANGE: "asks to change along",
+    ReasonKind.SOURCE: "is a source of the rule",
+    ReasonKind.LABEL: "shares the label",
+}
 _SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "note": "cyan"}
-_FRESHNESS_STYLE = {"gone": "bold red", "moved": "yellow", "changed": "yellow", "fresh": "green", "unverifiable": "dim"}
+_STALE_STYLE = {"gone": "bold red", "moved": "yellow", "changed": "yellow"}
+
+
+Sides = Mapping[tuple[str, Side], FileChange]
 
 
 class StyledLine(NamedTuple):
@@ -47,26 +78,34 @@ def line(*pieces: str | tuple[str, str], indent: int = 0) -> StyledLine:
 BLANK = StyledLine(())
 
 
+def count(number: int, noun: str) -> str:
+    """A number with its noun."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+
+
 def applies_lines(report: AppliesReport) -> Iterator[StyledLine]:
     """The answer of ``applies``: rules by relevance, reasons under each, uncovered paths last."""
     yield line(
         (report.repo, "bold"),
-        f": {_count(len(report.files), 'changed path')}, "
-        f"{_count(report.examined_rules, 'rule')} and {_count(report.examined_reviews, 'digest')} examined",
+        f": {count(len(report.files), 'changed path')}, "
+        f"{count(report.examined_rules, 'rule')} and {count(report.examined_reviews, 'digest')} examined",
     )
     if not report.complete:
         yield line(("The list of changed paths is cut: what is missing from it was not looked at.", "bold yellow"))
-    headings = {
-        Relevance.DIRECT: ("Direct", "the change itself shows that they are at stake", "bold"),
-        Relevance.POSSIBLE: ("Possible", "only the place matches", "bold"),
-    }
-    for relevance, (name, meaning, style) in headings.items():
+    unread = sum(change.hunks is None for change in report.files)
+    if unread and unread == len(report.files):
+        yield line((f"{ONLY_PLACES} --diff FILE or --git RANGE tells more.", "yellow"))
+    elif unread:
+        yield line((f"Of {count(unread, 'path')} the changed lines are not known, only the place.", "yellow"))
+    sides = sides_of(report.files)
+    for relevance, meaning in MEANINGS.items():
         matches = [match for match in report.rules if match.relevance is relevance]
-        if matches:
-            yield BLANK
-            yield line((f"{name} ({len(matches)})", style), (f"  {meaning}", "dim"))
-            for match in matches:
-                yield from _match_lines(match)
+        if not matches:
+            continue
+        yield BLANK
+        yield line((f"{relevance.value.capitalize()} ({len(matches)})", "bold"), (f": {meaning}", "dim"))
+        for match in matches:
+            yield from _match_lines(match, sides)
     if not report.rules:
         yield BLANK
         yield line("No rule applies.")
@@ -83,7 +122,7 @@ def applies_lines(report: AppliesReport) -> Iterator[StyledLine]:
             yield line(f"  {path}", indent=4)
 
 
-def _match_lines(match: RuleMatch) -> Iterator[StyledLine]:
+def _match_lines(match: RuleMatch, sides: Sides) -> Iterator[StyledLine]:
     pieces: list[str | tuple[str, str]] = [
         "  ",
         (f"{match.severity.value:<8}", _SEVERITY_STYLE[match.severity.value]),
@@ -92,56 +131,117 @@ def _match_lines(match: RuleMatch) -> Iterator[StyledLine]:
     ]
     if match.status.value != "active":
         pieces.append((f"  [{match.status.value}]", "magenta"))
-    if match.freshness:
-        pieces.append((f"  [{match.freshness}]", _FRESHNESS_STYLE.get(match.freshness, "")))
-    yield line(*pieces, indent=10)
-    for reason in match.reasons[:SHOWN_REASONS]:
-        yield line("          ", *reason_pieces(reason), indent=12)
-    if len(match.reasons) > SHOWN_REASONS:
-        yield line((f"          and {_count(len(match.reasons) - SHOWN_REASONS, 'more reason')}", "dim"), indent=12)
-    for item in match.missing_cochanges:
-        because = f": {item.because}" if item.because else ""
-        yield line("          ", ("not changed along: ", "yellow"), item.path, (because, "dim"), indent=12)
+    if match.freshness in _STALE_STYLE:
+        pieces.append((f"  [a source: {match.freshness}]", _STALE_STYLE[match.freshness]))
+    yield line(*pieces, indent=12)
+    yield from _reason_lines(match, sides, shown=SHOWN_REASONS[match.relevance])
     for waiver in match.waived_by:
-        yield line("          ", ("waived by ", "magenta"), waiver, indent=12)
+        yield line(_INDENT, ("waived by ", "magenta"), waiver, indent=12)
 
 
-def reason_pieces(reason: Reason) -> list[str | tuple[str, str]]:
-    """A reason as one line's pieces: where, what met what, and the line itself."""
-    side = f" ({'before' if reason.side is Side.OLD else 'after'})" if reason.side is not Side.BOTH else ""
-    if reason.kind is ReasonKind.PATH:
-        return [reason.path, (f"{side} meets {reason.pattern}", "dim")]
-    place = f"{reason.path}:{reason.line}" if reason.line else reason.path
-    words = {
-        ReasonKind.LINE: "matches",
-        ReasonKind.IDENTIFIER: "names",
-        ReasonKind.FUNCTION: "is inside",
-        ReasonKind.COCHANGE: "asks to change along",
-        ReasonKind.SOURCE: "is a source of the rule:",
-        ReasonKind.LABEL: "shares the label",
-    }
-    removed = " (removed)" if reason.side is Side.OLD and reason.line else side if not reason.line else ""
-    pieces: list[str | tuple[str, str]] = [place, (f"{removed} {words[reason.kind]} ", "dim"), reason.pattern]
-    if reason.text:
-        pieces.append((f"  | {reason.text}", "dim"))
-    return pieces
+def _reason_lines(match: RuleMatch, sides: Sides, *, shown: int | None = None) -> Iterator[StyledLine]:
+    """The reasons, those of one place and those of one pattern together, at most ``shown`` of them."""
+    groups: dict[tuple[str, ...], list[Reason]] = {}
+    for reason in match.reasons:
+        if reason.kind is ReasonKind.COCHANGE:
+            continue
+        at_line = (reason.path, reason.side.value, str(reason.line))
+        groups.setdefault(at_line if reason.line else (reason.kind.value, reason.pattern), []).append(reason)
+    for group in list(groups.values())[:shown]:
+        if group[0].line:
+            yield from _changed_line(group)
+        else:
+            yield _paths_line(group, sides)
+    if shown is not None and len(groups) > shown:
+        yield line((f"{_INDENT}and {count(len(groups) - shown, 'more reason')}; --format json has them all", "dim"))
+    for item in match.missing_cochanges:
+        asked = next((r for r in match.reasons if r.kind is ReasonKind.COCHANGE and r.pattern == item.path), None)
+        by = f"  asked for by {place_of(asked)}" if asked else ""
+        because = f": {item.because}" if item.because else ""
+        yield line(_INDENT, ("not changed along: ", "yellow"), item.path, (by + because, "dim"), indent=12)
+
+
+def _changed_line(group: Sequence[Reason]) -> Iterator[StyledLine]:
+    first = group[0]
+    met: dict[str, list[str]] = {}
+    for reason in group:
+        met.setdefault(WORDS[reason.kind], []).append(shorten(reason.pattern, SHOWN_PATTERN))
+    words = [
+        f"{verb} {patterns[0]}" + (f" and {len(patterns) - 1} more" if len(patterns) > 1 else "")
+        for verb, patterns in met.items()
+    ]
+    yield line(_INDENT, place_of(first), (f" {', '.join(words)}", "dim"), indent=12)
+    if first.text:
+        mark, style = ("-", "red") if first.side is Side.OLD else ("+", "green")
+        yield line((f"{_INDENT}  {mark} {first.text}", style), indent=14)
+
+
+def _paths_line(group: Sequence[Reason], sides: Sides) -> StyledLine:
+    first = group[0]
+    if first.kind is ReasonKind.SOURCE:
+        return line(_INDENT, first.path, (f" {WORDS[first.kind]}{_as_of(first.pattern)}", "dim"), indent=12)
+    if len(group) == 1:
+        more, verb = "", WORDS[first.kind]
+    else:
+        more, verb = f" and {count(len(group) - 1, 'more path')}", "meet"
+    return line(_INDENT, first.path, (f"{side_words(first, sides)}{more} {verb} ", "dim"), first.pattern, indent=12)
+
+
+def _as_of(pin: str) -> str:
+    """What a pin says beyond its path: the anchor and the commit, shortened."""
+    commit = pin.partition("@")[2].partition(":")[0]
+    anchor = pin.partition("#")[2]
+    return (f" at #{anchor}" if anchor else "") + (f", as of {commit[:12]}" if commit else "")
+
+
+def place_of(reason: Reason) -> str:
+    """Where a reason stands, as editors and terminals make it a link."""
+    return f"{reason.path}:{reason.line}" if reason.line else reason.path
+
+
+def shorten(text: str, width: int) -> str:
+    """Text that is cut where it is longer than ``width`` characters."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def sides_of(files: Iterable[FileChange]) -> Sides:
+    """Each changed path with its side, and what happened there."""
+    return {(path, side): change for change in files for path, side in change.sides()}
+
+
+def side_words(reason: Reason, sides: Sides) -> str:
+    """What happened to a path that has one side only, in parentheses; empty for what stayed where it is."""
+    change = sides.get((reason.path, reason.side))
+    if change is None or reason.side is Side.BOTH:
+        return ""
+    if change.status is ChangeStatus.RENAMED:
+        return f" (moved to {change.path})" if reason.side is Side.OLD else f" (moved from {change.old_path})"
+    if change.status is ChangeStatus.COPIED:
+        return f" (copied from {change.old_path})"
+    return f" ({change.status.value})"
 
 
 def _review_reason(review: ReviewMatch) -> str:
     paths = [reason for reason in review.reasons if reason.kind is ReasonKind.PATH]
     if paths:
-        more = f" and {_count(len(paths) - 1, 'more path')}" if len(paths) > 1 else ""
+        more = f" and {count(len(paths) - 1, 'more path')}" if len(paths) > 1 else ""
         return f"touched {paths[0].pattern}, as {paths[0].path} does{more}"
     return "shares the label " + ", ".join(dict.fromkeys(reason.pattern for reason in review.reasons))
 
 
 def explain_lines(report: ExplainReport) -> Iterator[StyledLine]:
     """The answer of ``explain``."""
-    yield line((report.rule.name, "bold cyan"), f"  {report.rule.title}", indent=4)
-    yield line(("  in force for ", "dim"), report.repo or "no repository", ("  status ", "dim"), report.rule.status)
+    row = report.rule
+    yield line((row.name, "bold cyan"), f"  {row.title}", indent=4)
+    yield line(("  " + " · ".join(fact for fact in (row.repo, row.status, row.severity) if fact), "dim"), indent=4)
     if report.inert:
-        yield line("  It cannot apply: " + report.inert + ".", indent=4)
-    yield line(("  applies to ", "dim"), ", ".join(report.patterns) or "no place", indent=4)
+        yield line("  ", ("It cannot apply", "bold magenta"), f": {report.inert}.", indent=4)
+    if report.patterns:
+        yield line(("  applies to", "dim"))
+        for pattern in report.patterns:
+            yield line(f"    {pattern}", indent=6)
+    else:
+        yield line(("  applies to no place", "dim"))
     for item in report.paths:
         yield BLANK
         mark, style = ("covers", "green") if item.covered else ("does not cover", "red")
@@ -150,10 +250,8 @@ def explain_lines(report: ExplainReport) -> Iterator[StyledLine]:
             yield line(f"    {item.explanation.because}", indent=6)
     if report.match:
         yield BLANK
-        why = "the change itself shows it" if report.match.relevance is Relevance.DIRECT else "only the place matches"
-        yield line(("  ", ""), (report.match.relevance.value, "bold"), f": {why}")
-        for reason in report.match.reasons:
-            yield line("    ", *reason_pieces(reason), indent=6)
+        yield line(("  ", ""), (report.match.relevance.value, "bold"), f": {MEANINGS[report.match.relevance]}")
+        yield from _reason_lines(report.match, sides_of(report.files))
 
 
 def rows_lines(rows: Sequence[Row]) -> Iterator[StyledLine]:
@@ -180,12 +278,8 @@ def findings_lines(findings: Iterable[Finding], examined: int) -> Iterator[Style
         )
         if finding.remedy:
             yield line(("    remedy: ", "green"), finding.remedy, indent=12)
-    words = [_count(count, word) for word, count in counts.items() if count]
-    yield line(f"{_count(examined, 'file')} examined: " + (", ".join(words) or "nothing to complain about"))
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    words = [count(number, word) for word, number in counts.items() if number]
+    yield line(f"{count(examined, 'file')} examined: " + (", ".join(words) or "nothing to complain about"))
 
 
 def hits_lines(hits: Sequence[FoundDocument]) -> Iterator[StyledLine]:
