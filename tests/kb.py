@@ -50,9 +50,7 @@ def make_kb(folder: Path, files: Mapping[str, str | bytes] | None = None) -> Pat
     return root
 
 
-def rule(
-    identity: str = "DEMO-1", *, body: str = "What it demands.\n", repo: str = "demo", **keys: str
-) -> str:
+def rule(identity: str = "DEMO-1", *, body: str = "What it demands.\n", repo: str = "demo", **keys: str) -> str:
     """A rule's text; values of ``keys`` are YAML as they stand, and an empty one leaves its key out."""
     values = {"id": identity, "title": f"Title of {identity}", "repo": repo, "applies_to": '["src/**"]', **keys}
     lines = [f"{key}: {value}" for key, value in values.items() if value]

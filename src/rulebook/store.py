@@ -278,7 +278,7 @@ class Store:
     def pinned(self, repo: str, paths: Collection[str]) -> list[tuple[str, str, str, str]]:
         """Pins into those paths of a target: (path, pin, kind and name of the owner)."""
         found: list[tuple[str, str, str, str]] = []
-        wanted = sorted(paths)
+        wanted = sorted(filter(scope.is_text, paths))
         for start in range(0, len(wanted), _CHUNK):
             chunk = wanted[start : start + _CHUNK]
             marks = ",".join("?" * len(chunk))
@@ -435,12 +435,10 @@ def _open_in(root: str, folder: str, progress: Progress | None) -> Store:
         store = Store(root, connection, folder)
         try:
             _refresh(store, progress)
-        except sqlite3.OperationalError:
+        except (sqlite3.DatabaseError, ValueError) as error:
             store.close()
-            raise
-        except (sqlite3.DatabaseError, ValueError):
-            # Damaged, by a disk or by hand: what it held can be made again.
-            store.close()
+            if not _is_damage(error):
+                raise
         else:
             return store
     return _build(root, folder, progress)
@@ -463,15 +461,20 @@ def _connect(root: str, folder: str) -> sqlite3.Connection | None:
         if (application, version, owner) == (_APPLICATION_ID, FORMAT, (root,)):
             connection.execute("PRAGMA cell_size_check = ON")
             return connection
-    except sqlite3.OperationalError as error:
-        # "no such table" is damage as well; everything else concerns the folder and its disk.
-        if "no such" not in str(error):
+    except sqlite3.DatabaseError as error:
+        if not _is_damage(error):
             connection.close()
             raise
-    except sqlite3.DatabaseError:
-        pass
     connection.close()
     return None
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether a file was damaged, by a disk or by hand: what it held can be made again.
+
+    Operational errors concern the folder, the disk or another process, except where a table is gone.
+    """
+    return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error)
 
 
 def _build(root: str, folder: str, progress: Progress | None) -> Store:
