@@ -16,7 +16,6 @@ import time
 from pathlib import Path
 
 from generate import rule_text, write_rules
-
 from rulebook import index, lookup
 from rulebook.store import open_store
 

@@ -32,7 +32,8 @@ def rule_text(number: int) -> str:
     patterns = "\n".join(f"  - {pattern}" for pattern in _patterns(number))
     names = [f"{random.choice(WORDS)}_{random.choice(WORDS)}_{number}" for _ in range(4)]
     return (
-        f"---\nid: R-{number}\ntitle: {_title()}\nstatus: active\nseverity: warning\nrepo: demo\napplies_to:\n{patterns}\n"
+        f"---\nid: R-{number}\ntitle: {_title()}\nstatus: active\nseverity: warning\nrepo: demo\n"
+        f"applies_to:\n{patterns}\n"
         f"look_for:\n  - identifiers: [{names[0]}, {names[1]}]\n  - lines: '\\b{names[2]}\\('\n    on: added\n"
         f"sources:\n  - demo@{number:040x}:pkg{number % 97}/mod{number}.py#{names[0]}\n"
         f"tags: [{random.choice(WORDS)}]\ncreated: 2026-01-02\nupdated: 2026-03-04\n---\n\n"

@@ -55,9 +55,8 @@ def main() -> None:
                     print(f"{label['sha'][:10]} missed {name}: {'possible' if name in found else 'not shown'}")
                 for name in sorted(direct - must - could):
                     reason = found[name].reasons[0]
-                    print(
-                        f"{label['sha'][:10]} false  {name}: {reason.path}:{reason.line} {reason.pattern} | {reason.text}"
-                    )
+                    place = f"{reason.path}:{reason.line}"
+                    print(f"{label['sha'][:10]} false  {name}: {place} {reason.pattern} | {reason.text}")
     seconds = time.perf_counter() - began
     print(f"{len(labels)} pull requests, {seconds / len(labels) * 1000:.0f} ms each, git included")
     print(

@@ -762,8 +762,12 @@ def test_each_new_name_explains_one_lost_definition_the_one_in_its_place_first(r
     shared = ("runner = make_runner()", "runner.config = make_config(case)", "runner.start()")
     first = function("test_swaps", *shared, "assert runner.swapped(case.ids)", "assert runner.buffer == case.buffer")
     second = function("test_passes_without_buffer", *shared, "assert not runner.swapped(case.ids)")
-    new_first = function("test_builds_and_swaps", *shared, "runner.build(lazily=True)", "assert runner.swapped(case.ids)")
-    new_second = function("test_passes_when_disabled", *shared, "runner.disable()", "assert not runner.swapped(case.ids)")
+    new_first = function(
+        "test_builds_and_swaps", *shared, "runner.build(lazily=True)", "assert runner.swapped(case.ids)"
+    )
+    new_second = function(
+        "test_passes_when_disabled", *shared, "runner.disable()", "assert not runner.swapped(case.ids)"
+    )
     around = (function("test_before", "assert before()"), function("test_after", "assert after()"))
     old = repo.commit({"a.py": around[0] + first + around[1] + second})
     repo.commit({"a.py": around[0] + new_first + around[1] + new_second})
