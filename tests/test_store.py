@@ -336,6 +336,19 @@ def test_a_damaged_store_is_built_again(tmp_path: Path, damage) -> None:
     assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
 
 
+@pytest.mark.parametrize("table", ["token", "scope", "cited", "label", "pin"])
+def test_damage_that_only_a_query_meets_is_said_and_gone_with_the_next_run(tmp_path: Path, table: str) -> None:
+    root, folder = make_kb(tmp_path), tmp_path / "store"
+    ids(root, folder)
+    (file,) = folder.glob("catalog-*.db")
+    connection = sqlite3.connect(file)
+    connection.execute(f"DROP TABLE {table}")
+    connection.close()
+    with pytest.raises(StoreError, match="damaged"), open_store(str(root), str(folder)) as store:
+        store.connection.execute(f"SELECT * FROM {table}").fetchall()
+    assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
+
+
 @pytest.mark.parametrize("text", [b"", b"catalog-no-such.db", b"../../etc/passwd", b"\xff", b"x" * 5000])
 def test_a_damaged_pointer_is_written_again(tmp_path: Path, text: bytes) -> None:
     root, folder = make_kb(tmp_path), tmp_path / "store"

@@ -156,8 +156,12 @@ class Store:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
         self.close()
+        if self.folder and isinstance(error, sqlite3.DatabaseError) and _is_damage(error):
+            # Damage in a page that opening the store does not look at; the next run builds it again.
+            _unlink(os.path.join(self.folder, _POINTER))
+            raise StoreError("the store was damaged, and was removed", "run it again") from error
 
     # --- what there is ---
 
