@@ -10,10 +10,12 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from gitrepo import GitRepo
 from rulebook.cli import main
+
+if TYPE_CHECKING:
+    from gitrepo import GitRepo
 
 CONFIG = '[repos.demo]\nurl = "https://example.invalid/owner/demo"\ndefault_branch = "main"\n'
 SECTIONS = "## What it demands\n\nSomething.\n\n## Why\n\nBecause.\n\n## What to check\n\n- This.\n\n## References\n\n- None.\n"

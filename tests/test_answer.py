@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -16,9 +17,11 @@ from rulebook import answer, catalog
 from rulebook.changes import from_github_files, from_paths, parse_diff
 from rulebook.errors import UsageError
 from rulebook.match import Evidence, PathHit, match_rule
-from rulebook.model import ChangeSet, RuleMatch
 from rulebook.patterns import compile_patterns
 from rulebook.store import open_store
+
+if TYPE_CHECKING:
+    from rulebook.model import ChangeSet, RuleMatch
 
 LONG = "".join(f"line {number} of the file\n" for number in range(20))
 

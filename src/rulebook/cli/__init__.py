@@ -18,7 +18,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     from rulebook.cli import terminal
 
-    terminal.prepare()
+    with terminal.prepared():
+        return _run(argv)
+
+
+def _run(argv: Sequence[str] | None) -> int:
+    from rulebook.cli import terminal
+
     try:
         from rulebook.cli.app import app
 

@@ -54,9 +54,11 @@ def register(app: typer.Typer) -> None:
         epilog="Examples: rulebook stale --checkout afd-plugin=../afd-plugin   ·   rulebook stale AFD-I4 --all   ·   "
         "rulebook stale --format md --since 2026-11-01"
     )(stale)
-    app.command()(repin)
-    app.command()(sync)
-    app.command()(retire)
+    app.command(epilog="Examples: rulebook repin AFD-I4   ·   rulebook repin AFD-I4 AFD-I7 --yes")(repin)
+    app.command(epilog="Examples: rulebook sync   ·   rulebook sync afd-plugin --timeout 300")(sync)
+    app.command(epilog="Example: rulebook retire AFD-I4 --because 'the tests have a GPU now' --superseded-by AFD-I13")(
+        retire
+    )
 
 
 def stale(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from enum import Enum
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, TextIO
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
     from rulebook.render.text import StyledLine
     from rulebook.store import Progress, Row
+
+
+_NO_TERMINAL = "_TYPER_FORCE_DISABLE_TERMINAL"
 
 
 class Color(str, Enum):
@@ -49,16 +53,23 @@ def _is_terminal(stream: TextIO | None) -> bool:
         return False
 
 
-def prepare() -> None:
-    """Makes the streams take any text, and the library that writes help texts follow the same rules for colour."""
-    forced = os.environ.get("GITHUB_ACTIONS") and not os.environ.get("FORCE_COLOR") and not _is_terminal(sys.stdout)
-    if forced or os.environ.get("NO_COLOR"):
-        # Typer takes GITHUB_ACTIONS for a terminal, and lets it win over NO_COLOR.
-        os.environ["_TYPER_FORCE_DISABLE_TERMINAL"] = "1"
+@contextmanager
+def prepared() -> Iterator[None]:
+    """Makes the streams take any text, and the library that writes help texts follow our rules for colour."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             # What Typer and rich write does not come through here, and a locale may know ASCII alone.
             stream.reconfigure(errors="backslashreplace")
+    forced = os.environ.get("GITHUB_ACTIONS") and not os.environ.get("FORCE_COLOR") and not _is_terminal(sys.stdout)
+    if not forced and not os.environ.get("NO_COLOR"):
+        yield
+        return
+    # Typer takes GITHUB_ACTIONS for a terminal, and lets it win over NO_COLOR.
+    os.environ[_NO_TERMINAL] = "1"
+    try:
+        yield
+    finally:
+        os.environ.pop(_NO_TERMINAL, None)
 
 
 def write(text: str) -> None:

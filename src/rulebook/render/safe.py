@@ -6,7 +6,6 @@ as escapes instead.
 
 from __future__ import annotations
 
-import json
 import re
 
 #: C0 and C1 controls, DEL, line and paragraph separators, bidirectional and other invisible
@@ -29,9 +28,15 @@ def one_line(text: str) -> str:
 
 def json_text(text: str) -> str:
     r"""JSON whose harmful characters are ``\\u`` escapes, which mean the same to every reader of JSON."""
-    if text.isascii():
+    if text.isascii() and "\x7f" not in text:
         return text
-    return re.sub(_HARMFUL_IN_TEXT, lambda match: json.dumps(match[0])[1:-1], text)
+    return re.sub(_HARMFUL_IN_TEXT, _json_escape, text)
+
+
+def _json_escape(match: re.Match[str]) -> str:
+    # RFC 8259, section 7: what is beyond the first plane takes two escapes.
+    units = match[0].encode("utf-16-be", "surrogatepass")
+    return "".join(f"\\u{units[at]:02x}{units[at + 1]:02x}" for at in range(0, len(units), 2))
 
 
 def several_lines(text: str) -> str:
