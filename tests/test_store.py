@@ -104,6 +104,17 @@ def test_one_bad_file_never_hides_the_others(tmp_path: Path) -> None:
     }
 
 
+def test_a_file_name_that_is_no_text_is_a_finding_and_hides_nothing(tmp_path: Path) -> None:
+    root = make_kb(tmp_path)
+    os.rename(root / "rules/demo/DEMO-1.md", root / "rules/demo/DEMO-2.md")
+    (root / "rules/demo/DEMO-2.md").write_text(rule("DEMO-2"))
+    with open(os.fsencode(root) + b"/rules/demo/caf\xe9.md", "wb") as file:
+        file.write(RULE.encode())
+    assert matched(root, "src/a.py") == ["DEMO-2"]
+    with open_store(str(root)) as store:
+        assert [(f.code, f.location.path) for f in store.findings()] == [("file-name", "rules/demo/caf\\udce9.md")]
+
+
 def test_findings_go_when_the_file_is_mended(tmp_path: Path) -> None:
     root = make_kb(tmp_path, {**SMALLEST, "rules/demo/DEMO-2.md": "no"})
     with open_store(str(root)) as store:

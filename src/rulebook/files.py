@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
 from typing import NamedTuple
 
 from rulebook.model import Finding, Kind, Location, Severity
@@ -42,22 +41,20 @@ class Entry(NamedTuple):
     stamp: Stamp
 
 
-def scan(root: str) -> tuple[list[Entry], list[Finding]]:
+#: A found file as it is compared: path, size, modified and changed in nanoseconds, inode.
+Seen = tuple[str, int, int, int, int]
+
+
+def survey(root: str) -> tuple[list[Seen], list[Finding]]:
     """Finds the content files below ``root``, sorted by path; reads none of them.
 
-    Hidden files, files whose name begins with ``_`` and ``README.md`` are no content. Links to
-    folders are not followed, and neither are links to files outside the root.
+    Every query does this, so it takes plain tuples. Hidden files, files whose name begins with ``_`` and
+    ``README.md`` are no content. Links to folders are not followed, and neither are links to files
+    outside the root.
     """
-    entries: list[Entry] = []
+    seen: list[Seen] = []
     findings: list[Finding] = []
-    for folder, kind in FOLDERS.items():
-        entries.extend(_walk(root, folder, kind, findings))
-    entries.sort()
-    return entries, findings
-
-
-def _walk(root: str, folder: str, kind: Kind, findings: list[Finding]) -> Iterator[Entry]:
-    pending = [folder]
+    pending = list(FOLDERS)
     while pending:
         current = pending.pop()
         try:
@@ -66,15 +63,17 @@ def _walk(root: str, folder: str, kind: Kind, findings: list[Finding]) -> Iterat
                     name = item.name
                     if name[0] in "._":
                         continue
-                    path = f"{current}/{name}"
-                    if item.is_symlink():
-                        entry = _follow(root, path, kind, findings)
-                        if entry is not None:
-                            yield entry
-                    elif item.is_dir():
-                        pending.append(path)
-                    elif name.endswith(".md") and name != "README.md" and item.is_file():
-                        yield Entry(path, kind, _stamp(item.stat()))
+                    if not name.isascii() and not _is_text(name):
+                        findings.append(_odd_name(current, name))
+                    elif item.is_symlink():
+                        seen += _follow(root, f"{current}/{name}", findings)
+                    elif not name.endswith(".md") or item.is_dir():
+                        if item.is_dir():
+                            pending.append(f"{current}/{name}")
+                    elif name != "README.md" and item.is_file():
+                        info = item.stat()
+                        place = f"{current}/{name}"
+                        seen.append((place, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino))
         except FileNotFoundError:
             # No such folder is no fault; one that vanished while we looked is a change for the next scan.
             continue
@@ -84,9 +83,36 @@ def _walk(root: str, folder: str, kind: Kind, findings: list[Finding]) -> Iterat
             findings.append(
                 _finding("file-unreadable", current, f"cannot be listed: {error.strerror}", "mend its permissions")
             )
+    seen.sort()
+    return seen, findings
 
 
-def _follow(root: str, path: str, kind: Kind, findings: list[Finding]) -> Entry | None:
+def _is_text(name: str) -> bool:
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _odd_name(folder: str, name: str) -> Finding:
+    shown = name.encode("utf-8", "backslashreplace").decode()
+    return _finding("file-name", f"{folder}/{shown}", "has a name that is not UTF-8", "rename it")
+
+
+def scan(root: str) -> tuple[list[Entry], list[Finding]]:
+    """What :func:`survey` finds, with the kind that each file's folder gives it."""
+    seen, findings = survey(root)
+    return [entry_of(found) for found in seen], findings
+
+
+def entry_of(found: Seen) -> Entry:
+    """A found file with its kind."""
+    path, *stamp = found
+    return Entry(path, FOLDERS[path.partition("/")[0]], Stamp(*stamp))
+
+
+def _follow(root: str, path: str, findings: list[Finding]) -> list[Seen]:
     full = os.path.join(root, path)
     target = os.path.realpath(full)
     if os.path.commonpath([root, target]) != root:
@@ -98,20 +124,20 @@ def _follow(root: str, path: str, kind: Kind, findings: list[Finding]) -> Entry 
                 "replace the link with the file itself",
             )
         )
-        return None
+        return []
     try:
         info = os.stat(full)
     except OSError as error:
         findings.append(_finding("file-unreadable", path, f"leads nowhere: {error.strerror}", "mend or remove it"))
-        return None
+        return []
     if stat.S_ISDIR(info.st_mode):
         findings.append(
             _finding("file-kind", path, "is a symbolic link to a folder, which is not followed", "use a real folder")
         )
-        return None
+        return []
     if not path.endswith(".md") or path.endswith("/README.md") or not stat.S_ISREG(info.st_mode):
-        return None
-    return Entry(path, kind, _stamp(info))
+        return []
+    return [(path, *_stamp(info))]
 
 
 def _stamp(info: os.stat_result) -> Stamp:
