@@ -584,6 +584,21 @@ def test_list_filters(base: Base) -> None:
     assert len(base.ask("list", "--repo", "demo", "--kind", "rule").out.splitlines()) == 2
 
 
+def test_every_look_up_has_markdown(base: Base) -> None:
+    base.rule("EVIL", title="a | b <b>c</b> @octocat", status="retired")
+    listed = base.ask("list", "--format", "md").out.splitlines()
+    assert listed[:2] == ["| id | status | title |", "| --- | --- | --- |"]
+    assert listed[2] == r"| EVIL | retired | a \| b &lt;b&gt;c&lt;\/b&gt; `@octocat` |"
+    assert base.ask("search", "--format", "md", "EVIL").out.startswith("1. EVIL a")
+    assert base.ask("search", "--format", "md", "nothingofthekind").out == "Nothing found.\n"
+    explained = base.ask("explain", "--format", "md", "R", "src/a", "docs/x").out
+    assert "- covers `src/a`" in explained
+    assert "- does not cover `docs/x`" in explained
+    assert "**Possible**: only the place matches." in explained
+    assert "**It cannot apply**" in base.ask("explain", "--format", "md", "EVIL").out
+    assert base.ask("show", "--format", "md", "R").out.startswith("## What it demands")
+
+
 def test_index_says_what_it_did(base: Base) -> None:
     first, second = base.ask("index"), base.ask("index", "-q")
     assert first.out.startswith("1 added")

@@ -209,6 +209,11 @@ def test_fallback_on_cited_identifiers(base: Base) -> None:
     assert base.diff(edit("a", context=["parse_extra_config()"], added=["x"])).rules == {"R": "possible"}
 
 
+def test_fallback_without_lines_goes_by_place(base: Base) -> None:
+    base.rule("R", body=cite("parse_extra_config"))
+    assert base.applies("a").rules == {"R": "direct"}
+
+
 def test_name_that_many_rules_cite_tells_nothing(base: Base) -> None:
     for number in range(MAX_SHARED + 1):
         base.rule(f"R{number}", body=cite("shared_name", f"own_name_{number}"))
