@@ -73,6 +73,7 @@ def folder(tmp_path):
         pytest.param("AFDConnectorFactory", {"afdconnectorfactory", "afd", "connector", "factory"}, id="camel"),
         pytest.param("HTTPRequestIDs", {"httprequestids", "http", "request", "ids"}, id="acronyms"),
         pytest.param("P2pNcclAFDConnector", {"p2p", "nccl", "afd", "connector"}, id="digits-in-camel"),
+        pytest.param("a_b_c", {"abc", "ab", "bc", "a", "b", "c"}, id="neighbouring-parts"),
         pytest.param("MI355X MXFP8", {"mi355x", "mxfp8"}, id="product-names"),
         pytest.param("APIs", {"apis", "api"}, id="plural-of-an-acronym"),
         pytest.param("parse_extra_config", {"parseextraconfig", "parse", "extra", "config"}, id="snake"),
@@ -145,10 +146,9 @@ def test_query_leaves_out_helper_terms():
     assert index.analyse("卡", query=True).terms == ["卡"]
 
 
-def test_a_word_without_an_end_costs_little():
-    started = time.process_time()
+def test_a_word_without_an_end_is_cut():
     analysis = index.analyse("a/b." * 250_000)
-    assert time.process_time() - started < 2
+    assert len(analysis.terms) < 1000
     assert max(map(len, analysis.terms)) <= 200
 
 
@@ -208,6 +208,32 @@ def test_finds(documents, query, first, fields):
     assert hit.id == first
     assert hit.score > 0
     assert fields <= set(hit.fields)
+
+
+@pytest.mark.parametrize(
+    ("query", "ids"),
+    [
+        pytest.param("rendez", ["e1"], id="beginning"),
+        pytest.param("vous", ["e1"], id="end"),
+        pytest.param("dezvo", ["e1"], id="middle"),
+        pytest.param("work", ["e2"], id="a-word-is-no-piece"),
+        pytest.param("wo", [], id="too-short"),
+    ],
+)
+def test_unknown_words_may_be_pieces(folder, query, ids):
+    build(folder, [entry("e1", body="rendezvous network"), entry("e2", body="work")])
+    assert found(folder, query) == ids
+
+
+def test_words_that_are_gone_complete_nothing(folder):
+    words = [f"x{'abcdefghij'[n // 10]}{'abcdefghij'[n % 10]}" for n in range(100)]
+    build(
+        folder,
+        [entry("all", body=" ".join(words)), entry("one", body="zzxjjlong"), *(entry(f"e{n}") for n in range(9))],
+    )
+    build(folder, [entry("one", body="zzxjjlong"), *(entry(f"e{n}") for n in range(9))])
+    assert found(folder, "xjjl") == ["one"]
+    assert found(folder, "jjl") == ["one"]
 
 
 def test_nothing_is_found_where_nothing_is(documents):
@@ -323,6 +349,21 @@ def test_a_phrase_outweighs_its_words(folder):
         ],
     )
     assert found(folder, "close the connector before load")[0] == "phrase"
+
+
+@pytest.mark.parametrize("query", ["review_depth", "Review_Depth", "review-depth", "review  depth"])
+def test_what_is_spelt_alike_comes_first(folder, query):
+    spellings = {"a": "review_depth", "b": "review-depth", "c": "review depth"}
+    build(folder, [entry(key, body=f"{text}, and more") for key, text in spellings.items()])
+    first, *others = found(folder, query)
+    assert spellings[first] == " ".join(query.lower().split())
+    assert len(others) == 2
+
+
+def test_a_piece_of_a_long_name_is_found_by_more_than_its_parts(folder):
+    decoys = [entry(f"d{n}", body="resolve the module; a module to resolve " * 4) for n in range(90)]
+    build(folder, [entry("x", body=f"auto_resolve_module_path {'and more ' * 200}"), *decoys])
+    assert found(folder, "resolve_module")[0] == "x"
 
 
 def test_the_fields_of_an_entry_are_no_phrase(folder):
@@ -477,7 +518,7 @@ def test_segments_stay_few_and_dead_entries_go(folder):
         assert len(list(folder.glob("*.seg"))) <= 8
     assert_clean(folder)
     assert sum(map(len, files(folder).values())) < 2 * size
-    build(folder, [entry("e1", body="text")])
+    assert build(folder, [entry("e1", body="text new")]) == index.Refreshed(removed=63, kept=1)
     assert sum(map(len, files(folder).values())) < size / 4
 
 
@@ -489,20 +530,24 @@ QUERIES = ["connector", "注册", "close worker", "显", "work", "profil"]
 @settings(max_examples=15, deadline=None)
 @given(states=st.lists(st.dictionaries(st.sampled_from("abcdefgh"), st.sampled_from(TEXTS)), min_size=2, max_size=6))
 def test_an_answer_does_not_depend_on_history(states, tmp_path_factory):
+    # Enough entries that stay, so that dead ones are not removed at once.
+    rest = {f"rest{n}": f"{TEXTS[n % len(TEXTS)]} {n}" for n in range(30)}
     kept = tmp_path_factory.mktemp("history") / "kept"
     for state in states:
-        build(kept, [entry(key, body=text) for key, text in state.items()])
+        build(kept, [entry(key, body=text) for key, text in (rest | state).items()])
     fresh = kept.parent / "fresh"
-    build(fresh, [entry(key, body=text) for key, text in reversed(states[-1].items())])
+    build(fresh, [entry(key, body=text) for key, text in reversed((rest | states[-1]).items())])
     for query in QUERIES:
         assert index.search(kept, query) == index.search(fresh, query)
         assert index.search(kept, query, limit=1) == index.search(fresh, query)[:1]
 
 
 def test_seeded_random_numbers_do_not_repeat_names(folder):
+    build(folder, [entry(f"e{m}", body="text False") for m in range(6)])
     for n in range(6):
         random.seed(0)
-        build(folder, [entry(f"e{m}", body=f"text {m <= n}") for m in range(6)])
+        outcome = build(folder, [entry(f"e{m}", body=f"text {m <= n}") for m in range(6)])
+        assert outcome == index.Refreshed(changed=1, kept=5)
         assert len(found(folder, "text")) == 6
         assert len(found(folder, "true")) == n + 1
 
@@ -840,7 +885,8 @@ def test_a_full_disk_leaves_the_old_state(folder):
     print("done")
     """
     )
-    result = run(script, folder)
+    # In this mode Python tells of all that goes wrong while files are closed.
+    result = run(script, folder, env={"PYTHONDEVMODE": "1", "PYTHONDONTWRITEBYTECODE": "1"})
     assert (result.returncode, result.stdout, result.stderr) == (0, "done\n", "")
 
 
@@ -891,5 +937,6 @@ def test_version_is_raised_with_what_is_indexed():
         labels=("ci",),
     )
     document = json.dumps(index._document(sample), sort_keys=True)
-    digests = {1: "255abef365d4d5bf8be5d711ae2850ed129236b241f47903e8aeae090721771a"}
+    # Where this fails on purpose, raise the version and put its new digest here.
+    digests = {2: "941c5cad1ce69b907ffb523b412db4ffac406d280b6f2c10a16c2d842a4192b2"}
     assert {index.VERSION: hashlib.sha256(document.encode()).hexdigest()} == digests

@@ -7,18 +7,19 @@ terms are, how much they weigh and how hits are ranked is decided here.
 **Analysis.** One analyser (:func:`analyse`) reads entries and queries alike. Text is normalised
 (NFKC), case and accents are folded. A run of Chinese, Japanese or Korean characters gives its
 bigrams, since words are not marked there and a segmenter loses phrases that it cuts differently. A
-code word gives itself, its path or module components and the parts of its identifiers:
-``afd_plugin/connectors/GPUWorker.py`` is found by ``connectors``, ``GPUWorker.py``, ``GPUWorker``
-and ``worker``. ``_`` and ``-`` inside a component do not count, so ``--enable-eplb`` finds
-``enable_eplb``. English words are stemmed (M. F. Porter, "An algorithm for suffix stripping", 1980).
+code word gives itself, its path or module components, the parts of its identifiers, and every two
+parts that are neighbours: ``afd_plugin/connectors/GPUWorker.py`` is found by ``connectors``,
+``GPUWorker.py``, ``GPUWorker``, ``worker`` and ``plugin/connectors``. ``_`` and ``-`` inside a
+component do not count, so ``--enable-eplb`` finds ``enable_eplb``. English words are stemmed
+(M. F. Porter, "An algorithm for suffix stripping", 1980) and kept as they are as well.
 
 **Ranking.** BM25F in its simple form (S. Robertson, H. Zaragoza, M. Taylor, "Simple BM25 extension
 to multiple weighted fields", 2004): the frequencies of a term in an entry's fields are weighted and
 added before they saturate. The sum is known when an entry is added, so the index holds it, and a
-query reads one posting list a term. The best candidates are then looked at more closely: the longer
-the stretches of the query that stand in the entry word for word, the higher it goes. Statistics
-count living entries only, and ties are broken by id: the same entries give the same answer, whatever
-the index went through before.
+query reads one posting list a term. The best candidates are then looked at more closely: an entry
+goes up by the stretches of the query that it has word for word, and once more if it has the query as
+it is written. Statistics count living entries only, and ties are broken by id: the same entries give
+the same answer, whatever the index went through before.
 
 **On disk.** The folder must be private, since whoosh's files hold pickles and reading a pickle runs
 what is in it: a folder that is not the user's own, or that others can write to, is refused. What
@@ -69,7 +70,7 @@ with warnings.catch_warnings():
     from whoosh.writing import SegmentWriter
 
 #: Raise it whenever the same entry would be indexed differently: older indexes are then rebuilt.
-VERSION = 1
+VERSION = 2
 
 #: How much an occurrence weighs in each field of an entry.
 WEIGHTS = {
@@ -88,8 +89,9 @@ _K1 = 1.2
 _B = 0.75
 _LENGTHS = {"title": 12, "body": 300}
 
-# What a word-for-word occurrence of the whole query is worth, as a multiple of the score.
+# What the whole query is worth, as a multiple of the score: word for word, and as it is written.
 _PHRASE = 3.0
+_LITERAL = 3.0
 # How many of the best-scored entries are compared with the query word for word.
 _CANDIDATES = 64
 # Of a whole page as a query, the beginning will do.
@@ -248,7 +250,8 @@ def _analyse_word(token: str) -> Analysis:
         atoms += [_fold(part) for component in components for part in _parts(component)]
         terms += [*folded, ".".join(folded)]
         whole += folded
-    terms += [".".join(whole), *atoms]
+    # With every two neighbours as a term, a piece of a long name is found by more than common parts.
+    terms += [".".join(whole), *atoms, *map("".join, pairwise(atoms))]
     # The word as it is written and its stem: who writes `documents` gets it before `document`.
     terms += [stem(term) for term in terms if term.isascii() and term.isalpha()]
     return Analysis([term for term in dict.fromkeys(terms) if term], [atom for atom in atoms if atom])
@@ -266,6 +269,13 @@ def _fold(word: str) -> str:
         decomposed = unicodedata.normalize("NFD", folded)
         folded = "".join(c for c in decomposed if not unicodedata.combining(c))
     return folded
+
+
+def _literal(text: str) -> str:
+    """``text`` as it is written, but for capitals and white space."""
+    if not text.isascii():
+        text = unicodedata.normalize("NFKC", text)
+    return " ".join(text.casefold().split())
 
 
 def _aliases(identity: str) -> list[str]:
@@ -304,7 +314,14 @@ class _Terms(FieldType):  # type: ignore[misc]  # whoosh has no types
 
 
 _SCHEMA = Schema(
-    key=_Terms(), kind=_Terms(), alias=_Terms(), words=_Terms(), grams=_Terms(), entry=STORED(), atoms=STORED()
+    key=_Terms(),
+    kind=_Terms(),
+    alias=_Terms(),
+    words=_Terms(),
+    grams=_Terms(),
+    entry=STORED(),
+    atoms=STORED(),
+    literal=STORED(),
 )
 
 
@@ -328,14 +345,17 @@ def _document(entry: Entry) -> dict[str, Any]:
     words: dict[str, float] = defaultdict(float)
     grams: dict[str, float] = defaultdict(float)
     atoms = {}
+    literal = []
     for field, weight in WEIGHTS.items():
         value = getattr(entry, field)
-        text = analyse(value if isinstance(value, str) else "\n".join(value))
-        length = 1 - _B + _B * len(text.atoms) / _LENGTHS[field] if field in _LENGTHS else 1.0
-        for term, count in Counter(text.terms).items():
+        text = value if isinstance(value, str) else "\n".join(value)
+        analysis = analyse(text)
+        length = 1 - _B + _B * len(analysis.atoms) / _LENGTHS[field] if field in _LENGTHS else 1.0
+        for term, count in Counter(analysis.terms).items():
             (grams if _is_gram(term) else words)[term] += weight * count / length
-        if text.atoms:
-            atoms[field] = " ".join(text.atoms)
+        if analysis.atoms:
+            atoms[field] = " ".join(analysis.atoms)
+        literal.append(_literal(text))
     return {
         "key": {entry.key: 1.0},
         "kind": {entry.kind: 1.0},
@@ -344,6 +364,7 @@ def _document(entry: Entry) -> dict[str, Any]:
         "grams": grams,
         "entry": (entry.key, entry.group, entry.kind, entry.id),
         "atoms": atoms,
+        "literal": "\n".join(literal),
     }
 
 
@@ -444,7 +465,32 @@ def _sweep(folder: str, files: Collection[str]) -> None:
             continue
 
 
-class _Transaction(FileStorage):  # type: ignore[misc]  # whoosh has no types
+class _Storage(FileStorage):  # type: ignore[misc]  # whoosh has no types
+    """A folder that knows the files that were created in it."""
+
+    def __init__(self, folder: str, created: list[Any]) -> None:
+        super().__init__(folder)
+        self.created = created
+
+    def create_file(self, name: str, **options: Any) -> Any:
+        file = super().create_file(name, **options)
+        self.created.append(file)
+        return file
+
+    def temp_storage(self, name: str) -> _Storage:
+        """A folder for files that whoosh needs while it writes."""
+        storage = _Storage(os.path.join(self.folder, name), self.created)
+        storage.create()
+        return storage
+
+    def abandon(self) -> None:
+        """Closes the files that were created. Python would complain about what cannot be written now."""
+        for file in self.created:
+            with suppress(Exception):
+                file.close()
+
+
+class _Transaction(_Storage):
     """The folder as whoosh sees it: the files of the current state, and those written since.
 
     Whoosh removes files of the state before as soon as it has written its own table of contents.
@@ -452,24 +498,24 @@ class _Transaction(FileStorage):  # type: ignore[misc]  # whoosh has no types
     """
 
     def __init__(self, folder: str, files: Collection[str]) -> None:
-        super().__init__(folder)
+        super().__init__(folder, [])
         self._committed = frozenset(files)
-        self.files = set(files)
+        self._files = set(files)
 
     def list(self) -> list[str]:
-        return sorted(self.files)
+        return sorted(self._files)
 
     def create_file(self, name: str, **options: Any) -> Any:
-        self.files.add(name)
+        self._files.add(name)
         return super().create_file(name, **options)
 
     def rename_file(self, frm: str, to: str, safe: bool = False) -> None:
         super().rename_file(frm, to, safe=safe)
-        self.files.discard(frm)
-        self.files.add(to)
+        self._files.discard(frm)
+        self._files.add(to)
 
     def delete_file(self, name: str) -> None:
-        self.files.discard(name)
+        self._files.discard(name)
         if name not in self._committed:
             super().delete_file(name)
 
@@ -582,22 +628,18 @@ def _commit(
     try:
         index = storage.open_index(_NAME, _SCHEMA) if files else storage.create_index(_SCHEMA, _NAME)
         writer = SegmentWriter(index, codec=_Codec())
-        try:
-            _delete(writer, [key for key in manifest.entries if key not in kept])
-            for done, entry in enumerate(changed, start=1):
-                writer.add_document(**_document(entry))
-                entries[entry.key] = wanted[entry.key]
-                if progress is not None:
-                    progress(done, len(wanted) - len(kept))
-            writer.commit(mergetype=_merge)
-        except BaseException:
-            with suppress(Exception):
-                writer.cancel()
-            raise
+        _delete(writer, [key for key in manifest.entries if key not in kept])
+        for done, entry in enumerate(changed, start=1):
+            writer.add_document(**_document(entry))
+            entries[entry.key] = wanted[entry.key]
+            if progress is not None:
+                progress(done, len(wanted) - len(kept))
+        writer.commit(mergetype=_merge)
         written = {name: _checksum(os.path.join(folder, name)) for name in storage.list()}
         _write_manifest(folder, _Manifest(written, entries))
         files = written
     finally:
+        storage.abandon()
         _sweep(folder, files)
     return Refreshed(
         added=len(entries.keys() - manifest.entries.keys()),
@@ -681,7 +723,7 @@ def _search(reader: Any, query: str, limit: int, kinds: Collection[str] | None) 
         scores = {number: score for number, score in scores.items() if number in allowed}
 
     members: dict[str, list[_Found]] = defaultdict(list)
-    for found in _compare(reader, scores, named, atoms, limit):
+    for found in _compare(reader, scores, named, atoms, _literal(query), limit):
         members[found.group].append(found)
     return [
         Hit(
@@ -708,11 +750,12 @@ class _Found(NamedTuple):
 
 
 def _compare(
-    reader: Any, scores: Mapping[int, float], named: Collection[int], atoms: Sequence[str], limit: int
+    reader: Any, scores: Mapping[int, float], named: Collection[int], atoms: Sequence[str], literal: str, limit: int
 ) -> list[_Found]:
     """The best entries of ``scores`` in their final order, enough of them for ``limit`` hits.
 
-    Those in ``named`` come first, the others by score and by how close they are to ``atoms``.
+    Those in ``named`` come first, the others by their scores, which grow with how close they are to
+    the query's ``atoms`` and if they have its ``literal`` text.
     """
     ranked: list[tuple[tuple[Any, ...], _Found]] = []
     groups: set[str] = set()
@@ -723,9 +766,10 @@ def _compare(
             break
         least = scores[number]
         stored = reader.stored_fields(number)
-        closeness = _closeness(atoms, " | ".join(stored["atoms"].values()))
+        phrase = _PHRASE * _closeness(atoms, " | ".join(stored["atoms"].values()))
+        phrase += _LITERAL * (literal in stored["literal"])
         key, group, kind, identity = stored["entry"]
-        found = _Found(key, group, kind, identity, least * (1 + _PHRASE * closeness), stored["atoms"])
+        found = _Found(key, group, kind, identity, least * (1 + phrase), stored["atoms"])
         groups.add(group)
         ranked.append(((number not in named, -found.score, natural_key(identity), kind, key), found))
     return [found for _, found in sorted(ranked, key=lambda item: item[0])]
