@@ -37,7 +37,7 @@ MEANINGS = {
     Relevance.DIRECT: "shown by the change itself",
     Relevance.POSSIBLE: "only the place matches",
 }
-ONLY_PLACES = "Only places were looked at, for the changed lines are not known."
+ONLY_PLACES = "Only places were looked at, not changed lines."
 _INDENT = " " * 10
 WORDS = {
     ReasonKind.PATH: "meets",
