@@ -56,3 +56,7 @@ class GitError(RulebookError):
 
 class StoreError(RulebookError):
     """The store's folder is unusable or unsafe (exit 3)."""
+
+
+class HostError(RulebookError):
+    """The hosting service refused a request, cannot be reached, or does not have what was asked for (exit 3)."""

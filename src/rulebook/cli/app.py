@@ -30,6 +30,7 @@ COMMANDS = {
     "sync": "stale",
     "retire": "stale",
     "waiver": "waiver",
+    "comment": "comment",
 }
 
 
