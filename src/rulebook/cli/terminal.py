@@ -104,8 +104,12 @@ def note_lines(text: str) -> None:
 
 def discard_output() -> None:
     """Makes all further output go nowhere, so that Python does not fail once more when it ends."""
+    _discard(sys.stdout)
+
+
+def _discard(stream: TextIO) -> None:
     try:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
     except (OSError, AttributeError, ValueError):
         # There is no stream, or it is one in memory.
         pass
@@ -117,8 +121,8 @@ def _write_note(text: str) -> None:
     try:
         _write(sys.stderr, text)
     except (OSError, ValueError):
-        # Nobody reads it, and the exit code says what matters.
-        pass
+        # Nobody reads it, and the exit code says what matters. What is left in the buffer must not fail at the end.
+        _discard(sys.stderr)
 
 
 def _write(stream: TextIO, text: str) -> None:
