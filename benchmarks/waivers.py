@@ -20,7 +20,8 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from rulebook.changes import from_git, parse_diff
+from rulebook.changes import from_git
+from rulebook.diffs import parse_diff
 from rulebook.git import Repository
 from rulebook.model import Kind
 from rulebook.parse import parse_file

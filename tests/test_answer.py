@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from asking import SECTIONS, Base, edit
 from gitrepo import EXECUTABLE, Entry, GitRepo
 from rulebook import answer, catalog
-from rulebook.changes import from_github_files, from_paths, parse_diff
+from rulebook.changes import from_github_files, from_paths
+from rulebook.diffs import parse_diff
 from rulebook.errors import UsageError
 from rulebook.match import Evidence, PathHit, match_rule
 from rulebook.patterns import compile_patterns

@@ -18,9 +18,9 @@ from rulebook.changes import (
     from_github_files,
     from_path_list,
     from_paths,
-    parse_diff,
     read_path_list,
 )
+from rulebook.diffs import parse_diff
 from rulebook.errors import GitError, UnreadableInput, UsageError
 from rulebook.git import Repository
 from rulebook.model import ChangeSet, ChangeStatus, FileChange, Line, Side

@@ -16,6 +16,7 @@ from rulebook import changes
 from rulebook.catalog import load
 from rulebook.checkouts import CheckoutFinder
 from rulebook.config import Target
+from rulebook.diffs import parse_diff
 from rulebook.errors import GitError, UnreadableInput, UsageError
 from rulebook.freshness import StaleReport, check_documents, edited_sources, freshness_of
 from rulebook.git import Repository
@@ -335,7 +336,7 @@ def test_a_bare_diff_tells_what_it_can(tmp_path: Path) -> None:
     new = repo.commit({"a.py": None, "lines.txt": "one\ntwo\nthree!\nfour\nfive\n"})
     diff = repo.git("diff", old, new)
     with open_store(str(tmp_path / "kb"), str(tmp_path / "store")) as store:
-        found = edited_sources(store, changes.parse_diff(diff), "target")
+        found = edited_sources(store, parse_diff(diff), "target")
     assert [(edit.pin.partition(":")[2], edit.state.value) for edit in found] == [
         ("a.py#edited", "gone"),
         ("lines.txt#L3-L4", "changed"),

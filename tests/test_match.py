@@ -8,7 +8,7 @@ import pytest
 
 from asking import SECTIONS, Base, edit
 from gitrepo import GitRepo
-from rulebook.changes import parse_diff
+from rulebook.diffs import parse_diff
 from rulebook.match import MAX_SHARED, QUOTE, Evidence, PathHit, find_reasons, rank, significant_lines
 from rulebook.model import (
     ChangeSet,

@@ -6,7 +6,7 @@ import textwrap
 
 import pytest
 
-from rulebook.changes import parse_diff
+from rulebook.diffs import parse_diff
 from rulebook.waivers.change import introduced
 from waiverkit import CLEAN, ENLARGED, PATCH, REANCHORED, RETARGETED, change, policy, target
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rulebook.changes import parse_diff
+from rulebook.diffs import parse_diff
 from rulebook.waivers import baseline as baselines
 from rulebook.waivers.change import introduced
 from rulebook.waivers.check import check, signoff_line, verdict_line

@@ -99,7 +99,9 @@ def read_change(
     if len(given) > 1:
         raise UsageError(f"{' and '.join(given)} cannot be combined", "give one of them")
     if diff:
-        return changes.parse_diff(read_input(diff, "the diff"))
+        from rulebook.diffs import parse_diff
+
+        return parse_diff(read_input(diff, "the diff"))
     if git_range:
         if repository is None:
             raise UsageError(
