@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from gitrepo import GitRepo
-from githubserver import TOKEN, Error, GitHub
 
+from githubserver import TOKEN, Error, GitHub
+from gitrepo import GitRepo
 from rulebook.cli import main
 
 RULE = """---

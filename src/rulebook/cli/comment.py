@@ -55,9 +55,7 @@ def comment(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 3 whenever the comment cannot be written.")
     ] = False,
-    site: Annotated[
-        str, typer.Option("--site", metavar="URL", envvar="RULEBOOK_SITE", help="The docs site, for links to rules.")
-    ] = "",
+    site: options.Site = "",
     save: Annotated[str, typer.Option("--save", metavar="FILE", help="Save the answer, for --from.")] = "",
     saved: Annotated[
         str, typer.Option("--from", metavar="FILE", help="Write what another run saved, after checking its head.")
@@ -110,7 +108,7 @@ def comment(
         if brief is None:
             brief = job.answer_alone(error)
     state = posted.state if posted is not None else _fresh_state(brief)
-    _write_files(brief, save, targets, quiet=quiet)
+    _write_files(brief, save, targets, root, quiet=quiet)
     _write_summary(brief, state, quiet=quiet)
     if dry_run or problem is not None:
         _print(brief, state, key, dry_run=dry_run)
@@ -355,7 +353,7 @@ def _fresh_state(brief: Brief) -> State:
     return advance(None, brief)
 
 
-def _write_files(brief: Brief, save: str, targets: Mapping[str, str], *, quiet: bool) -> None:
+def _write_files(brief: Brief, save: str, targets: Mapping[str, str], root: str, *, quiet: bool) -> None:
     from rulebook.render.data import applies_data, dump
 
     if save:
@@ -376,17 +374,17 @@ def _write_files(brief: Brief, save: str, targets: Mapping[str, str], *, quiet: 
         else:
             from importlib.metadata import version
 
-            from rulebook.bot.comment import page_address
+            from rulebook.cli.pages import rule_addresses
             from rulebook.render.sarif import applies_sarif
 
-            pages = {m.id: page_address(brief.site, brief.report.repo, m.id) for m in brief.report.rules}
+            pages = rule_addresses(root or os.getcwd(), brief.report, brief.site)
             text = dump(applies_sarif(brief.report, version("repo-rulebook"), help_addresses=pages))
-        _write(name, text, quiet=quiet)
+        _write(name, text, quiet=quiet, commands=word == "github")
 
 
-def _write(name: str, text: str, *, quiet: bool) -> None:
+def _write(name: str, text: str, *, quiet: bool, commands: bool = False) -> None:
     if name == "-":
-        terminal.write(text)
+        terminal.write(text, commands=commands)
         return
     try:
         os.makedirs(os.path.dirname(name) or ".", exist_ok=True)
@@ -417,10 +415,9 @@ def _write_summary(brief: Brief, state: State, *, quiet: bool) -> None:
 
 def _print(brief: Brief, state: State, key: str, *, dry_run: bool) -> None:
     from rulebook.bot.comment import render_comment, render_summary
-    from rulebook.render.github import defang
 
     text = render_comment(brief, state, key=key).body if dry_run else render_summary(brief, state).body
-    terminal.write(defang(text) if os.environ.get("GITHUB_ACTIONS") else text)
+    terminal.write(text)
 
 
 # --- the exit code ----------------------------------------------------------------------------

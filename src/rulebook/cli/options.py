@@ -60,6 +60,10 @@ Checkout = Annotated[
 OutputFormat = Annotated[Format, typer.Option("--format", "-f", help="How the answer is written.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No notes on standard error.")]
 ColorOption = Annotated[Color, typer.Option("--color", help="Colour; NO_COLOR and FORCE_COLOR count as well.")]
+Site = Annotated[
+    str,
+    typer.Option("--site", metavar="URL", envvar="RULEBOOK_SITE", help="The docs site, for links to rules."),
+]
 Paths = Annotated[list[str], typer.Argument(metavar="[PATH]...", help="Changed paths, or - to read them from stdin.")]
 Diff = Annotated[str, typer.Option("--diff", metavar="FILE", help="A unified diff; - reads it from stdin.")]
 GitRange = Annotated[

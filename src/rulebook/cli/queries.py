@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -14,6 +15,16 @@ if TYPE_CHECKING:
     from rulebook.git import Repository
     from rulebook.model import ChangeSet
     from rulebook.store import Store
+
+
+class AppliesFormat(str, Enum):
+    """What ``--format`` of ``applies`` takes."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+    SARIF = "sarif"
+    GITHUB = "github"
 
 
 def register(app: typer.Typer) -> None:
@@ -36,7 +47,11 @@ def applies(
     checkout: options.Checkout = [],
     root: options.Root = "",
     index: options.Index = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    output: Annotated[
+        AppliesFormat,
+        typer.Option("--format", "-f", help="How the answer is written; github: annotations in a workflow's log."),
+    ] = AppliesFormat.TEXT,
+    site: options.Site = "",
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -54,14 +69,27 @@ def applies(
         report = answer.applies(store, change, alias, checkout=clone)
     for text in report.notes:
         terminal.note(f"note: {text}", quiet=quiet)
-    if output is options.Format.JSON:
+    if output is AppliesFormat.JSON:
         from rulebook.render import data
 
         terminal.write(data.dump(data.applies_data(report)))
-    elif output is options.Format.MD:
+    elif output is AppliesFormat.MD:
         from rulebook.render.md import applies_markdown
 
         terminal.write(applies_markdown(report))
+    elif output is AppliesFormat.SARIF:
+        from importlib.metadata import version
+
+        from rulebook.cli.pages import rule_addresses
+        from rulebook.render.data import dump
+        from rulebook.render.sarif import applies_sarif
+
+        addresses = rule_addresses(store.root, report, site)
+        terminal.write(dump(applies_sarif(report, version("repo-rulebook"), help_addresses=addresses)))
+    elif output is AppliesFormat.GITHUB:
+        from rulebook.render.github import applies_annotations
+
+        terminal.write(applies_annotations(report), commands=True)
     else:
         from rulebook.render.text import applies_lines
 

@@ -72,10 +72,14 @@ def prepared() -> Iterator[None]:
         os.environ.pop(_NO_TERMINAL, None)
 
 
-def write(text: str) -> None:
+def write(text: str, *, commands: bool = False) -> None:
     """Writes to standard output as UTF-8; what has no UTF-8 form (odd file names) is escaped.
 
     A reader that went away (``| head``) is no error: the rest is dropped, and the exit code stays the command's own.
+
+    Args:
+        text: what to write.
+        commands: whether it has commands for GitHub Actions; else what looks like one in a workflow's log is escaped.
 
     Raises:
         RulebookError: standard output is closed, or takes no more.
@@ -83,7 +87,7 @@ def write(text: str) -> None:
     if sys.stdout is None:
         raise RulebookError("standard output is closed, so the answer cannot be written", "open it, say >/dev/null")
     try:
-        _write(sys.stdout, text)
+        _write(sys.stdout, text if commands else _without_commands(text))
     except BrokenPipeError:
         discard_output()
     except OSError as error:
@@ -91,15 +95,24 @@ def write(text: str) -> None:
         raise RulebookError(f"the answer cannot be written: {error.strerror}", "write it elsewhere") from None
 
 
+def _without_commands(text: str) -> str:
+    """What a workflow's runner obeys when it reads the log is made harmless; elsewhere nobody obeys anything."""
+    if not os.environ.get("GITHUB_ACTIONS"):
+        return text
+    from rulebook.render.github import defang
+
+    return defang(text)
+
+
 def note(text: str, *, quiet: bool = False) -> None:
     """Writes one line to standard error, unless notes are muted; where it cannot be written, it is dropped."""
     if not quiet:
-        _write_note(one_line(text) + "\n")
+        _write_note(_without_commands(one_line(text)) + "\n")
 
 
 def note_lines(text: str) -> None:
     """Writes several lines to standard error, as :func:`note` writes one."""
-    _write_note(several_lines(text).rstrip("\n") + "\n")
+    _write_note(_without_commands(several_lines(text)).rstrip("\n") + "\n")
 
 
 def discard_output() -> None:

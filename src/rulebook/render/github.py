@@ -60,7 +60,8 @@ def _annotation(level: str, match: RuleMatch) -> str:
 
 
 def _data(text: str) -> str:
-    return one_line(text).replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+    # Line ends are escapes by now.
+    return defang(one_line(text)).replace("%", "%25")
 
 
 def _property(text: str) -> str:

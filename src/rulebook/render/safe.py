@@ -28,6 +28,8 @@ def one_line(text: str) -> str:
 
 def json_text(text: str) -> str:
     r"""JSON whose harmful characters are ``\\u`` escapes, which mean the same to every reader of JSON."""
+    # GitHub Actions obeys this anywhere in a log, see render/github.py.
+    text = text.replace("##[", "##\\u005b")
     if text.isascii() and "\x7f" not in text:
         return text
     return re.sub(_HARMFUL_IN_TEXT, _json_escape, text)
