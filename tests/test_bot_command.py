@@ -338,3 +338,10 @@ def test_the_summary_shares_its_room_with_what_is_there(
     body = github.by()[0]["body"]
     assert len(body.encode()) <= 65_536
     assert "left out for want of room, see the job's summary" in body
+
+
+def test_the_title_and_the_rule_s_text_are_not_repeated(github: GitHub, base: Path) -> None:
+    github.pulls[7].title = "fixes #1 @octocat"
+    (base / "rules/R-1.md").write_text((base / "rules/R-1.md").read_text() + "\n## Why\n\nping @octocat, fixes #1\n")
+    main([*ARGS, "--root", str(base)])
+    assert "octocat" not in github.by()[0]["body"]

@@ -92,8 +92,11 @@ def _render(brief: Brief, state: State, budget: int, elsewhere: str, *, boxes: b
     top = list(_top(brief, state))
     bottom = list(_bottom(brief))
     sections = [section for section in _sections(brief, state, boxes=boxes) if section.entries]
-    fixed = _size(top) + _size(bottom) + sum(_size(s.head) + _size(s.tail) + 120 for s in sections)
+    fixed = _size(top) + _size(bottom) + sum(_size(s.head) + _size(s.tail) for s in sections)
     room = budget - fixed
+    if sum(_size(section.entries) for section in sections) > room:
+        # Each section may have to say how much was left out.
+        room -= 160 * len(sections)
     kept: dict[int, int] = {}
     for index, section in sorted(enumerate(sections), key=lambda item: item[1].rank):
         count = 0
