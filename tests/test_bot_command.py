@@ -128,6 +128,8 @@ def test_a_cut_list_of_files_is_said(github: GitHub, base: Path) -> None:
     github.pulls[7].changed_files = 3000
     main([*ARGS, "--root", str(base)])
     assert "Incomplete" not in github.by()[0]["body"]
+    # 31 for the pull request and its files, and few for everything else.
+    assert len(github.requests) <= 31 + 10
     github.pulls[7].changed_files = 3001
     main([*ARGS, "--root", str(base)])
     assert "ends after 3,000 files" in github.by()[0]["body"]
