@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from githubserver import TOKEN, Error, GitHub
 from gitrepo import GitRepo
 from rulebook.cli import main
 
+ROOT = Path(__file__).parent.parent
 RULE = """---
 id: {id}
 title: {title}
@@ -347,3 +349,43 @@ def test_the_title_and_the_rule_s_text_are_not_repeated(github: GitHub, base: Pa
     (base / "rules/R-1.md").write_text((base / "rules/R-1.md").read_text() + "\n## Why\n\nping @octocat, fixes #1\n")
     main([*ARGS, "--root", str(base)])
     assert "octocat" not in github.by()[0]["body"]
+
+
+def test_without_the_client_library_it_says_what_to_install(
+    base: Path, monkeypatch: pytest.MonkeyPatch, capfd: Any
+) -> None:
+    monkeypatch.setitem(sys.modules, "githubkit", None)
+    assert main([*ARGS, "--root", str(base)]) == 3
+    assert "pip install 'repo-rulebook[bot]'" in one_line(capfd.readouterr().err)
+
+
+def test_a_locked_conversation(github: GitHub, base: Path, capfd: Any) -> None:
+    github.locked = True
+    assert main([*ARGS, "--root", str(base)]) == 3
+    assert "unlock the conversation" in one_line(capfd.readouterr().err)
+
+
+def test_a_pull_request_closed_meanwhile(github: GitHub, base: Path, capfd: Any) -> None:
+    def close(method: str, path: str) -> None:
+        if path.endswith("/files"):
+            github.pulls[7].state = "closed"
+
+    github.before = close
+    assert main([*ARGS, "--root", str(base)]) == 0
+    assert "is closed, so nothing was written" in capfd.readouterr().err
+    assert not github.comments
+
+
+def test_the_waiver_check_of_a_real_policy_fails_the_job_and_is_in_the_comment(
+    github: GitHub, capfd: Any, repo: Any
+) -> None:
+    github.repository = "SemiAnalysisAI/InferenceX"
+    github.pulls[7].origin = github.repository
+    line = "sed -i 's/a/b/' /usr/local/lib/python3.12/dist-packages/vllm/config.py"
+    github.pulls[7].files = [api_file("benchmarks/single_node/dsr1_fp8_h200.sh", "#!/bin/bash", line)]
+    args = ["comment", "--pr", "7", "--repository", github.repository, "--root", str(ROOT)]
+    assert main([*args, "--fail-on", "error"]) == 1
+    body = github.by()[0]["body"]
+    assert "**FAIL" in body
+    assert "IX\\-P1" in body
+    assert main([*args, "--fail-on", "never"]) == 0

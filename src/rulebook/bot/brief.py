@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rulebook.errors import UnreadableInput
@@ -90,7 +91,7 @@ class Brief(NamedTuple):
     report: AppliesReport
     waivers: WaiverVerdict | None = None
     edited: tuple[Edited, ...] = ()
-    fingerprints: Mapping[str, str] = {}
+    fingerprints: Mapping[str, str] = MappingProxyType({})
     site: str = ""
 
     @property
@@ -179,7 +180,7 @@ def _content(reason: Reason, files: Mapping[str, FileChange], known: dict[str, s
     change = files.get(reason.path)
     if change is None or change.hunks is None:
         return reason.text
-    if reason.kind is ReasonKind.PATH:
+    if reason.kind in (ReasonKind.PATH, ReasonKind.SOURCE):
         if reason.path not in known:
             lines = [f"{line.mark}{line.text}" for hunk in change.hunks for line in hunk.lines if line.mark != " "]
             known[reason.path] = "\n".join([change.status.value, *lines])

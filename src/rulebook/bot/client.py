@@ -223,6 +223,8 @@ class GitHubClient:
         said = f"{what}: GitHub says {status}" + (f", {self._redact(message)}" if message else "")
         if status == 401:
             return Refused(said, "the token is invalid or has expired: set GITHUB_TOKEN")
+        if status == 403 and "locked" in message:
+            return Refused(said, "unlock the conversation, or let a token with write access comment")
         if status == 403:
             return Refused(said, "give the job 'permissions: pull-requests: write'; forks get a read-only token")
         if status in (404, 410):

@@ -11,6 +11,7 @@ import json
 import re
 from base64 import b64decode, b64encode
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
@@ -48,7 +49,7 @@ class Snapshot(NamedTuple):
     """What applied at a commit: rules with their fingerprints, in order, and the ids among them that are direct."""
 
     head: str = ""
-    rules: Mapping[str, str] = {}
+    rules: Mapping[str, str] = MappingProxyType({})
     direct: frozenset[str] = frozenset()
     cut: bool = False
 
@@ -66,7 +67,7 @@ class State(NamedTuple):
 
     now: Snapshot = Snapshot()
     before: Snapshot = Snapshot()
-    acks: Mapping[str, Ack] = {}
+    acks: Mapping[str, Ack] = MappingProxyType({})
     lapsed: tuple[str, ...] = ()
     seen: int = 0
 
