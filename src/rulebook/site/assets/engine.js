@@ -1,0 +1,413 @@
+// Which rules apply to a change, and why: what `rulebook applies --format json` answers, from a file of the site.
+//
+// Follows rulebook/answer.py and rulebook/match.py; everything that can be compiled was compiled in Python.
+
+import { looksLikeDiff, parseDiff, parsePaths } from "./changes.js";
+import { PlaceIndex, matchList } from "./patterns.js";
+import { enclosing, isPython, outlineSides } from "./symbols.js";
+import { SPACE, WORD, compare, escapeRegExp, head, squeeze, strip, toBytes } from "./text.js";
+
+export { InputError } from "./text.js";
+
+const VERSION = 1;
+const MAX_SHARED = 2;
+const MAX_LINE = 2000;
+const QUOTE = 100;
+const CHUNK = 500;
+const KINDS = ["line", "function", "identifier", "cochange", "source", "path", "label"];
+const SEVERITIES = ["error", "warning", "note"];
+const STALE = ["gone", "moved", "changed"];
+const WORDS = new RegExp(`(?!\\p{Nd})[${WORD}][${WORD}]*`, "gu");
+const IMPORT = new RegExp(`^[${SPACE}]*(?:from[${SPACE}]+[${WORD}.]+[${SPACE}]+)?import[${SPACE}]`, "u");
+const IMPORTED_NAME = new RegExp(`^[${SPACE}]*[${WORD}]+(?:[${SPACE}]+as[${SPACE}]+[${WORD}]+)?,[${SPACE}]*(?:#[^\\n]*)?$`, "u");
+
+/** Reads what was pasted or dropped: a diff or a list of paths; throws InputError where it is neither. */
+export function readChange(input) {
+  const data = toBytes(input);
+  return looksLikeDiff(data) ? parseDiff(data) : parsePaths(data);
+}
+
+/** Answers questions about one target repository. */
+export class Lookup {
+  constructor(data) {
+    if (data.version !== VERSION) throw new Error(`the data has version ${data.version}, this script reads ${VERSION}`);
+    this.data = data;
+    this.rules = new PlaceIndex(data.rules.map((rule) => rule.patterns));
+    this.reviews = new PlaceIndex(data.reviews.map((review) => review.patterns));
+    this.pins = new Map();
+    for (const pin of data.pinned) this.pins.set(pin.path, [...(this.pins.get(pin.path) ?? []), pin]);
+  }
+
+  applies(changes) {
+    const { data } = this;
+    const places = changes.files.flatMap((change) => sidesOf(change).map(([path, side]) => ({ change, path, side })));
+    const rules = findHits(this.rules, places);
+    const reviews = findHits(this.reviews, places);
+    const evidence = { places, files: new Map() };
+    const touched = new Map();
+    for (const [number, hits] of reviews) {
+      touched.set(number, hits.map((hit) => pathReason(hit, data.reviews[number].patterns)));
+    }
+    const covered = new Set();
+    const matched = [];
+    for (const [number, hits] of rules) {
+      for (const hit of hits) covered.add(hit.change);
+      matched.push(judge(data.rules[number], hits, evidence));
+    }
+    this.addSources(changes, matched);
+    matched.sort((one, other) => compare(one.rank, other.rank));
+    const paths = new Set(places.map((place) => place.path));
+    for (const match of matched) {
+      match.answer.waived_by = data.waivers
+        .filter((waiver) => waiver.rule === match.answer.id && waiver.repo === data.repo && waiver.paths.some((path) => paths.has(path)))
+        .map((waiver) => waiver.path)
+        .sort(compare);
+    }
+    const direct = new Set(matched.filter((match) => match.answer.relevance === "direct").map((match) => placeKey(match.answer)));
+    const tags = new Set(
+      inStoreOrder(rules, data.rules).filter((rule) => direct.has(placeKey(rule))).flatMap((rule) => rule.tags),
+    );
+    this.addLabelled(tags, touched);
+    return {
+      version: VERSION,
+      repo: data.repo,
+      complete: changes.complete,
+      paths: changes.files.map(({ path, old_path, status }) => ({ path, old_path, status })),
+      rules: matched.map((match) => match.answer),
+      reviews: this.rankReviews(touched),
+      unmatched: changes.files.filter((change) => !covered.has(change)).map((change) => change.path),
+      examined: data.examined,
+      notes: changes.notes,
+    };
+  }
+
+  addSources(changes, matched) {
+    const withLines = changes.files.filter((change) => change.hunks !== null);
+    if (!withLines.some((change) => sidesOf(change).some(([path]) => this.pins.has(path)))) return;
+    const before = new Map();
+    for (const change of changes.files) for (const [path, side] of sidesOf(change)) if (side !== "new") before.set(path, change);
+    const edits = [];
+    for (const [path, change] of before) {
+      for (const pin of this.pins.get(path) ?? []) {
+        const effect = effectOn(pin, change, changes);
+        if (effect) edits.push({ pin, path, state: effect[0], because: effect[1] });
+      }
+    }
+    edits.sort((one, other) => compare(editKey(one), editKey(other)));
+    const owners = new Map();
+    for (const { pin, path, because } of edits) {
+      const reason = { kind: "source", path, side: "old", pattern: pin.pin, line: null, text: because };
+      owners.set(pin.owner, [...(owners.get(pin.owner) ?? []), { pin, reason }]);
+    }
+    for (const match of matched) {
+      const more = owners.get(match.answer.id) ?? [];
+      owners.delete(match.answer.id);
+      match.answer.reasons = orderReasons([...match.answer.reasons, ...more.map(({ reason }) => reason)]);
+    }
+    for (const found of owners.values()) {
+      const rule = found[0].pin;
+      const answer = answerOf({ ...rule, id: rule.owner }, "possible", found.map(({ reason }) => reason), []);
+      matched.push({ answer, rank: rankOf(rule, answer, [0, 0, 0, 0]) });
+    }
+  }
+
+  addLabelled(tags, touched) {
+    for (const tag of tags) {
+      const wanted = tag.toLowerCase();
+      this.data.reviews.forEach((review, number) => {
+        if (!review.labels.includes(wanted)) return;
+        if (!touched.has(number)) touched.set(number, []);
+        touched.get(number).push({ kind: "label", path: "", side: "both", pattern: tag, line: null, text: "" });
+      });
+    }
+  }
+
+  rankReviews(touched) {
+    const found = [...touched].map(([number, reasons]) => {
+      const review = this.data.reviews[number];
+      const places = reasons.filter((reason) => reason.kind === "path").length;
+      const id = review.id.slice(review.id.lastIndexOf("#") + 1);
+      const key = [places ? 0 : 1, review.repo === this.data.repo ? 0 : 1, -places, /^\d+$/.test(id) ? -Number(id) : 0, review.id];
+      return { key, answer: { id: review.id, title: review.title, reasons, location: review.location } };
+    });
+    return found.sort((one, other) => compare(one.key, other.key)).map(({ answer }) => answer);
+  }
+}
+
+// --- places ---
+
+/** The paths by which patterns can meet a change: both of a rename, of a copy the new one only. */
+function sidesOf(change) {
+  if (change.status === "renamed" && change.old_path !== null) return [[change.path, "new"], [change.old_path, "old"]];
+  if (change.status === "deleted") return [[change.path, "old"]];
+  if (change.status === "added" || change.status === "copied") return [[change.path, "new"]];
+  return [[change.path, "both"]];
+}
+
+function findHits(index, places) {
+  const byPath = new Map();
+  for (const place of places) byPath.set(place.path, [...(byPath.get(place.path) ?? []), place]);
+  const hits = new Map();
+  for (const [path, found] of byPath) {
+    for (const [number, pattern] of index.match(path)) {
+      if (!hits.has(number)) hits.set(number, []);
+      hits.get(number).push(...found.map((place) => ({ ...place, pattern })));
+    }
+  }
+  return hits;
+}
+
+/** The rules that were hit in the order in which the command's store gives them. */
+function inStoreOrder(hits, rules) {
+  const numbers = [...hits.keys()];
+  const ordered = [];
+  for (let at = 0; at < numbers.length; at += CHUNK) ordered.push(...numbers.slice(at, at + CHUNK).sort((a, b) => a - b));
+  return ordered.map((number) => rules[number]);
+}
+
+function pathReason(hit, patterns) {
+  return { kind: "path", path: hit.path, side: hit.side, pattern: patterns[hit.pattern][0], line: null, text: "" };
+}
+
+function placeKey({ location }) {
+  return `${location.path}\n${location.line}`;
+}
+
+// --- changed lines ---
+
+function linesOf(change, evidence) {
+  if (change.hunks === null) return null;
+  if (!evidence.files.has(change)) {
+    const outlineOf = outlineSides(change);
+    const lines = significantLines(change, outlineOf);
+    for (const line of lines) {
+      line.start = head(line.text, MAX_LINE);
+      line.words = new Set(line.start.match(WORDS) ?? []);
+    }
+    evidence.files.set(change, { lines, outlineOf });
+  }
+  return evidence.files.get(change);
+}
+
+/** Without blank lines, imports that only moved and, in Python, comments and documentation strings. */
+function significantLines(change, outlineOf) {
+  const changed = change.hunks.flatMap((hunk) => hunk.lines).filter((line) => line.mark !== " " && strip(line.text));
+  const counts = { "+": new Map(), "-": new Map() };
+  for (const line of changed) {
+    if (!IMPORT.test(line.text) && !IMPORTED_NAME.test(line.text)) continue;
+    const text = strip(line.text);
+    counts[line.mark].set(text, (counts[line.mark].get(text) ?? 0) + 1);
+  }
+  const both = () => new Map([...counts["-"]].map(([text, count]) => [text, Math.min(count, counts["+"].get(text) ?? 0)]));
+  const moved = { "+": both(), "-": both() };
+  const python = isPython(change.path);
+  return changed.filter((line) => {
+    const text = strip(line.text);
+    const left = moved[line.mark].get(text) ?? 0;
+    if (left > 0) {
+      moved[line.mark].set(text, left - 1);
+      return false;
+    }
+    if (!python) return true;
+    const side = line.mark === "+" ? "new" : "old";
+    return !text.startsWith("#") && !outlineOf(side).docstrings.has(line[side]);
+  });
+}
+
+// --- signals ---
+
+function findReasons(signal, hits, evidence) {
+  const reasons = new Map();
+  const add = (reason) => {
+    const key = [reason.kind, reason.path, reason.side, reason.pattern].join("\n");
+    if (!reasons.has(key)) reasons.set(key, reason);
+  };
+  const groups = new Map();
+  for (const hit of hits) {
+    if (signal.inside && matchList(signal.inside, hit.path.split("/")) < 0) continue;
+    groups.set(hit.change, [...(groups.get(hit.change) ?? []), hit]);
+  }
+  for (const [change, group] of groups) {
+    if (signal.changes && !signal.changes.includes(change.status)) continue;
+    if (!signal.identifiers && !signal.lines && !signal.functions) {
+      const pattern = signal.changes ? change.status : group[0].text;
+      add({ kind: "path", path: group[0].path, side: group[0].side, pattern, line: null, text: "" });
+      continue;
+    }
+    const file = linesOf(change, evidence);
+    if (file) for (const reason of lineReasons(signal, file, group)) add(reason);
+  }
+  return [...reasons.values()];
+}
+
+function* lineReasons(signal, file, group) {
+  const bySide = {};
+  for (const hit of group) for (const side of ["old", "new"]) if (hit.side === side || hit.side === "both") bySide[side] = hit.path;
+  const names = signal.identifiers ? identifierSearch(signal) : null;
+  for (const line of file.lines) {
+    const side = line.mark === "+" ? "new" : "old";
+    if (!(side in bySide) || (signal.on === "added" && side === "old") || (signal.on === "removed" && side === "new")) continue;
+    let name = "";
+    if (names) {
+      if (!names.first.some((word) => line.words.has(word))) continue;
+      name = names.search.exec(line.start)?.[0] ?? "";
+      if (!name) continue;
+    }
+    let pattern = "";
+    if (signal.lines) {
+      pattern = lineSearch(signal).find(([, search]) => search.test(line.start))?.[0] ?? "";
+      if (!pattern) continue;
+    }
+    let enclosed = "";
+    if (signal.functions) {
+      enclosed = enclosingMatch(signal.functions, enclosing(file.outlineOf(side), line[side]));
+      if (!enclosed) continue;
+    }
+    const [kind, shown] = pattern ? ["line", pattern] : name ? ["identifier", name] : ["function", enclosed];
+    const quote = squeeze(line.start);
+    const text = Array.from(quote).length <= QUOTE ? quote : `${head(quote, QUOTE - 1)}…`;
+    yield { kind, path: bySide[side], side, pattern: shown, line: line[side], text };
+  }
+}
+
+const searches = new WeakMap();
+
+function identifierSearch(signal) {
+  if (!searches.has(signal.identifiers)) {
+    const first = signal.identifiers.map((name) => name.match(WORDS)?.[0]).filter(Boolean);
+    const longest = [...signal.identifiers].sort((one, other) => Array.from(other).length - Array.from(one).length);
+    const search = new RegExp(`(?<![${WORD}])(?:${longest.map(escapeRegExp).join("|")})(?![${WORD}])`, "u");
+    searches.set(signal.identifiers, { first, search });
+  }
+  return searches.get(signal.identifiers);
+}
+
+function lineSearch(signal) {
+  if (!searches.has(signal.lines)) {
+    searches.set(signal.lines, signal.lines.map(([text, source, flags]) => [text, new RegExp(source, flags)]));
+  }
+  return searches.get(signal.lines);
+}
+
+function enclosingMatch(wanted, names) {
+  for (const name of [...names].reverse()) {
+    const parts = name.split(".");
+    for (const asked of wanted) {
+      const tail = parts.slice(parts.length - asked.length);
+      if (asked.length <= parts.length && asked.every((part, at) => partMatches(part, tail[at]))) return name;
+    }
+  }
+  return "";
+}
+
+function partMatches(pattern, part) {
+  if (!pattern.includes("*")) return pattern === part;
+  return new RegExp(`^${pattern.split("*").map(escapeRegExp).join("[^\\n]*")}$`, "u").test(part);
+}
+
+// --- rules ---
+
+function judge(rule, found, evidence) {
+  const hits = found.map((hit) => ({ ...hit, text: rule.patterns[hit.pattern][0] }));
+  const reasons = hits.map((hit) => pathReason(hit, rule.patterns));
+  let evident = [];
+  let direct;
+  if (rule.look_for === null) {
+    rule.telling ??= { identifiers: Object.keys(rule.cited).filter((name) => rule.cited[name] <= MAX_SHARED).sort(compare) };
+    if (!rule.telling.identifiers.length || hits.every((hit) => hit.change.hunks === null)) direct = true;
+    else {
+      evident = findReasons(rule.telling, hits, evidence);
+      direct = evident.length > 0;
+    }
+  } else {
+    evident = rule.look_for.flatMap((signal) => findReasons(signal, hits, evidence));
+    direct = evident.length > 0 || !rule.look_for.length;
+  }
+  const { missing, triggers, shown } = judgeCoChanges(rule, hits, evidence);
+  const answer = answerOf(rule, direct || shown ? "direct" : "possible", [...evident, ...triggers, ...reasons], missing);
+  const sharpest = hits.map((hit) => rule.sharpness[hit.pattern]).reduce((best, other) => (compare(other, best) > 0 ? other : best));
+  return { answer, rank: rankOf(rule, answer, sharpest) };
+}
+
+function judgeCoChanges(rule, hits, evidence) {
+  const missing = new Map();
+  const triggers = [];
+  let shown = false;
+  for (const { when, then, because } of rule.co_changes) {
+    const [fired] = findReasons(when, whenHits(when, hits, evidence), evidence);
+    if (!fired) continue;
+    const absent = then.filter(
+      ([, patterns]) => patterns.length && !evidence.places.some((place) => matchList(patterns, place.path.split("/")) >= 0),
+    );
+    for (const [text] of absent) {
+      if (missing.has(text)) continue;
+      missing.set(text, { path: text, because });
+      triggers.push({ ...fired, kind: "cochange", pattern: text });
+    }
+    shown = shown || (absent.length > 0 && Boolean(when.identifiers || when.lines || when.functions));
+  }
+  return { missing: [...missing.values()], triggers, shown };
+}
+
+function whenHits(when, hits, evidence) {
+  if (!when.inside) return hits;
+  return evidence.places.flatMap((place) => {
+    const pattern = matchList(when.inside, place.path.split("/"));
+    return pattern < 0 ? [] : [{ ...place, pattern, text: when.inside[pattern][0] }];
+  });
+}
+
+function answerOf(rule, relevance, reasons, missing) {
+  const { id, title, severity, status, freshness, location } = rule;
+  return {
+    id,
+    title,
+    severity,
+    status,
+    relevance,
+    reasons: orderReasons(reasons),
+    missing_cochanges: missing,
+    freshness: freshness ?? null,
+    waived_by: [],
+    location,
+  };
+}
+
+function rankOf(rule, answer, sharpest) {
+  return [
+    answer.relevance === "direct" ? 0 : 1,
+    SEVERITIES.indexOf(answer.severity),
+    sharpest.map((part) => -part),
+    rule.key,
+    [answer.location.path, answer.location.line],
+  ];
+}
+
+function orderReasons(reasons) {
+  const unique = [...new Map(reasons.map((reason) => [JSON.stringify(reason), reason])).values()];
+  const key = (reason) => [KINDS.indexOf(reason.kind), reason.path, reason.line ?? 0, reason.pattern];
+  return unique.sort((one, other) => compare(key(one), key(other)));
+}
+
+// --- sources ---
+
+/** What becomes of a pinned place, by the diff alone. */
+function effectOn(pin, change, changes) {
+  if (change.status === "mode") return null;
+  if (change.status === "deleted") return ["gone", `the change removes ${pin.path}`];
+  if (change.path !== pin.path) return ["moved", `the change moves ${pin.path} to ${change.path}`];
+  if (pin.first && !touches(pin, changes)) return null;
+  return ["changed", `the change edits ${pin.path}`];
+}
+
+function touches(pin, changes) {
+  const change = changes.files.find((file) => (file.old_path || file.path) === pin.path);
+  if (!change || change.hunks === null) return true;
+  return change.hunks
+    .flatMap((hunk) => hunk.lines)
+    .some((line) => line.mark !== " " && pin.first <= (line.old || line.new) && (line.old || line.new) <= pin.last);
+}
+
+function editKey({ pin, path, state }) {
+  return [STALE.indexOf(state), pin.owner, path, pin.pin];
+}

@@ -1,0 +1,69 @@
+"""Builds the site without a command line of MkDocs."""
+
+from __future__ import annotations
+
+import logging
+import os
+import tempfile
+from collections.abc import Mapping
+from typing import Any
+
+from mkdocs.commands.build import build
+from mkdocs.config import load_config
+from mkdocs.exceptions import MkDocsException
+
+from rulebook.errors import UnreadableInput
+
+
+class _Collector(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__(logging.WARNING)
+        self.texts: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.texts.append(record.getMessage())
+
+
+def build_site(root: str, out: str, *, checkouts: Mapping[str, str] | None = None, stale: str = "") -> list[str]:
+    """Builds a knowledge base's site.
+
+    Args:
+        root: its folder; its ``mkdocs.yml`` is used where it has one.
+        out: where the site is written, an absolute path.
+        checkouts: clones by alias, to judge freshness by.
+        stale: a file that ``rulebook stale --format json`` wrote, an absolute path.
+
+    Returns:
+        the build's warnings, findings with the severity *error* among them.
+
+    Raises:
+        UnreadableInput: the configuration cannot be used, or the content cannot be read.
+    """
+    collector = _Collector()
+    logger = logging.getLogger("mkdocs")
+    logger.addHandler(collector)
+    settings: dict[str, Any] = {"site_dir": out}
+    try:
+        with tempfile.TemporaryDirectory() as empty:
+            given = os.path.join(root, "mkdocs.yml")
+            if not os.path.isfile(given):
+                # JSON is YAML.
+                given = os.path.join(empty, "mkdocs.yml")
+                with open(given, "w", encoding="utf-8") as file:
+                    file.write('{"site_name": "rulebook", "theme": {"name": "material", "font": false}}')
+                os.mkdir(os.path.join(empty, "docs"))
+                settings["plugins"] = ["search", {"rulebook": {"root": root}}]
+            config = load_config(given, **settings)
+            plugin = config.plugins.get("rulebook")
+            if plugin is None:
+                raise UnreadableInput(f"{given} does not use the plugin 'rulebook'", "add it under 'plugins'")
+            if checkouts:
+                plugin.config["checkouts"] = {alias: os.path.abspath(clone) for alias, clone in checkouts.items()}
+            if stale:
+                plugin.config["stale"] = stale
+            build(config)
+    except MkDocsException as error:
+        raise UnreadableInput(f"the site cannot be built: {error}", "mend it, and build again") from None
+    finally:
+        logger.removeHandler(collector)
+    return collector.texts
