@@ -273,11 +273,17 @@ def test_what_is_no_pull_request(text: str) -> None:
 
 def test_a_comment_event_names_the_hand_that_ticked() -> None:
     data = (
-        b'{"action":"edited","issue":{"number":7,"pull_request":{"url":"x"}},"comment":{"id":1},'
+        b'{"action":"edited","issue":{"number":7,"pull_request":{"url":"x"}},"comment":{"id":12345678901},'
         b'"repository":{"full_name":"owner/name"},"sender":{"login":"alice"}}'
     )
     found = read_event(data, "event.json")
-    assert (found.repository, found.number, found.action, found.sender) == ("owner/name", 7, "edited", "alice")
+    assert (found.repository, found.number, found.sender, found.edited_comment) == (
+        "owner/name",
+        7,
+        "alice",
+        12345678901,
+    )
+    assert found._replace(action="created").edited_comment == 0
 
 
 def test_findings_of_the_waiver_check_have_their_place_and_remedy() -> None:

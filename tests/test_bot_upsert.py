@@ -188,6 +188,23 @@ def test_waiting_is_bounded_over_all_requests(github: GitHub) -> None:
     assert sum(github.slept) <= MAX_WAIT
 
 
+@pytest.mark.parametrize(
+    "answer",
+    [
+        pytest.param((200, {}, "a proxy's page"), id="text"),
+        pytest.param((200, {}, [{"id": "x"}]), id="a list of something"),
+        pytest.param((200, {}, {"number": 7}), id="half a pull request"),
+        pytest.param((429, {"retry-after": "Tue, 01 Dec 2026 00:00:00 GMT"}, {}), id="a date to retry after"),
+    ],
+)
+def test_what_is_no_answer_of_github_s(github: GitHub, monkeypatch: pytest.MonkeyPatch, answer: Any) -> None:
+    monkeypatch.setattr(github, "answer", lambda *_: answer)
+    with github.client() as client:
+        for ask in (lambda: client.pull(7), lambda: client.comments(7), lambda: client.create(7, "x")):
+            with pytest.raises(Unavailable, match="no answer of GitHub's"):
+                ask()
+
+
 def test_a_token_that_may_not_write(github: GitHub) -> None:
     github.can_write = False
     with pytest.raises(Refused, match="GitHub says 403, Resource not accessible"):
@@ -218,7 +235,9 @@ def test_a_ticked_box_is_remembered_survives_a_push_and_lapses_with_its_lines(gi
     run(github, brief([match("R-1"), match("R-2", path="src/b.py")]))
     comment = github.by()[0]
     comment["body"] = comment["body"].replace("- [ ] **R\\-1**", "- [x] **R\\-1**").replace("\n", "\r\n")
-    result = run(github, brief([match("R-1"), match("R-2", path="src/b.py")]), sender="alice")
+    result = run(
+        github, brief([match("R-1"), match("R-2", path="src/b.py")]), sender="alice", edited_comment=comment["id"]
+    )
     assert result.state.acks == {"R-1": Ack(head=A, fingerprint=result.state.now.rules["R-1"], by="alice", ticked=True)}
     assert "acknowledged by `@alice`" in comment["body"]
     github.pulls[7].head = B
@@ -230,6 +249,14 @@ def test_a_ticked_box_is_remembered_survives_a_push_and_lapses_with_its_lines(gi
     assert (dict(result.state.acks), result.state.lapsed) == ({}, ("R-1",))
     assert "to be acknowledged again" in comment["body"]
     assert "- [ ] **R\\-1**" in comment["body"]
+
+
+def test_a_tick_is_nobody_s_where_another_comment_was_edited(github: GitHub) -> None:
+    run(github, brief([match("R-1")]))
+    comment = github.by()[0]
+    comment["body"] = comment["body"].replace("- [ ] ", "- [x] ")
+    assert run(github, brief([match("R-1")]), sender="mallory", edited_comment=5).state.acks["R-1"].by == ""
+    assert "acknowledged by a reviewer" in comment["body"]
 
 
 def test_clearing_the_box_takes_an_acknowledgement_back(github: GitHub) -> None:

@@ -218,6 +218,11 @@ class GitHubClient:
                 f"GitHub cannot be reached ({what}): {self._redact(str(cause) or type(cause).__name__)}",
                 "check GITHUB_API_URL and the network",
             ) from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            # A proxy's page, say; or the date in a Retry-After, which the library takes for a number.
+            raise Unavailable(
+                f"what came back is no answer of GitHub's ({what})", "check GITHUB_API_URL, and what is in between"
+            ) from None
 
     def _refusal(self, what: str, status: int, message: str) -> HostError:
         said = f"{what}: GitHub says {status}" + (f", {self._redact(message)}" if message else "")
@@ -244,10 +249,10 @@ class GitHubClient:
     def pull(self, number: int) -> Pull:
         """The pull request, as it is now."""
         rest = self._github.rest.pulls
-        data = self._ask(
-            f"pull request {self.repository}#{number}", lambda: rest.get(self.owner, self.name, number).json()
+        return self._ask(
+            f"pull request {self.repository}#{number}",
+            lambda: self._pull_from(rest.get(self.owner, self.name, number).json()),
         )
-        return self._pull_from(data)
 
     def find_pull(self, branch: str, head: str) -> Pull:
         """The open pull request of that head.
@@ -260,13 +265,16 @@ class GitHubClient:
             NotThere: there is none.
         """
         rest = self._github.rest.pulls
-        items = self._ask(
+        numbers = self._ask(
             f"pull requests of {branch}",
-            lambda: rest.list(self.owner, self.name, state="open", head=branch, per_page=PER_PAGE).json(),
+            lambda: [
+                int(item["number"])
+                for item in rest.list(self.owner, self.name, state="open", head=branch, per_page=PER_PAGE).json()
+                if item["head"]["sha"] == head
+            ],
         )
-        for item in items:
-            if item["head"]["sha"] == head:
-                return self.pull(int(item["number"]))
+        if numbers:
+            return self.pull(numbers[0])
         raise NotThere(
             f"no open pull request of {self.repository} has {head[:12]} of {branch} as its head",
             "it moved on or was closed; the run for its newest commit answers",
@@ -312,28 +320,29 @@ class GitHubClient:
         return list(self._comments(number))
 
     def _comments(self, number: int) -> Iterator[Comment]:
-        rest = self._github.rest.issues
         page = 1
         while True:
-            items = self._ask(
-                f"comments of {self.repository}#{number}",
-                lambda page=page: rest.list_comments(  # type: ignore[misc]
-                    self.owner, self.name, number, per_page=PER_PAGE, page=page
-                ).json(),
-            )
-            yield from map(_comment, items)
-            if len(items) < PER_PAGE:
+            found = self._page_of_comments(number, page)
+            yield from found
+            if len(found) < PER_PAGE:
                 return
             page += 1
+
+    def _page_of_comments(self, number: int, page: int) -> list[Comment]:
+        rest = self._github.rest.issues
+        return self._ask(
+            f"comments of {self.repository}#{number}",
+            lambda: list(
+                map(_comment, rest.list_comments(self.owner, self.name, number, per_page=PER_PAGE, page=page).json())
+            ),
+        )
 
     def create(self, number: int, body: str) -> Comment:
         """Writes a comment. Sent once: after :class:`Unavailable` it may exist or not."""
         rest = self._github.rest.issues
-        return _comment(
-            self._ask(
-                f"a comment on {self.repository}#{number}",
-                lambda: rest.create_comment(self.owner, self.name, number, body=body).json(),
-            )
+        return self._ask(
+            f"a comment on {self.repository}#{number}",
+            lambda: _comment(rest.create_comment(self.owner, self.name, number, body=body).json()),
         )
 
     def edit(self, comment: int, body: str) -> Comment:
@@ -343,11 +352,9 @@ class GitHubClient:
             NotThere: it is gone.
         """
         rest = self._github.rest.issues
-        return _comment(
-            self._ask(
-                f"comment {comment} of {self.repository}",
-                lambda: rest.update_comment(self.owner, self.name, comment, body=body).json(),
-            )
+        return self._ask(
+            f"comment {comment} of {self.repository}",
+            lambda: _comment(rest.update_comment(self.owner, self.name, comment, body=body).json()),
         )
 
     def delete(self, comment: int) -> None:
@@ -371,14 +378,14 @@ class GitHubClient:
         return str(data.get("login") or "")
 
     def may_write(self, login: str) -> bool:
-        """Whether a user has write access to the repository."""
+        """Whether a user has write access to the repository; not where GitHub does not tell."""
         rest = self._github.rest.repos
         try:
             data = self._ask(
                 f"permission of {self._redact(login)}",
                 lambda: rest.get_collaborator_permission_level(self.owner, self.name, login).json(),
             )
-        except NotThere:
+        except (NotThere, Refused):
             return False
         return str(data.get("permission")) in _PERMISSIONS_THAT_WRITE
 

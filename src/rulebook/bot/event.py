@@ -34,6 +34,7 @@ class PullRef(NamedTuple):
         action: what happened, ``synchronize`` or ``edited``, say.
         sender: login of who did it, or empty.
         kind: the event's kind, or empty for a number or URL.
+        comment: id of the comment that the event is about, or 0.
     """
 
     repository: str
@@ -45,6 +46,12 @@ class PullRef(NamedTuple):
     action: str = ""
     sender: str = ""
     kind: str = ""
+    comment: int = 0
+
+    @property
+    def edited_comment(self) -> int:
+        """The id of the comment that ``sender`` edited, or 0."""
+        return self.comment if self.action == "edited" else 0
 
 
 def parse_pull(text: str, repository: str = "") -> PullRef:
@@ -136,7 +143,9 @@ def _from_comment(event: Mapping[str, Any]) -> PullRef | None:
     if not isinstance(event.get("issue"), dict) or not isinstance(event["issue"].get("pull_request"), dict):
         return None
     number, repository = _number(event, "issue", "number"), _slug(event, "repository", "full_name")
-    return PullRef(repository=repository, number=number) if number and repository else None
+    if not number or not repository:
+        return None
+    return PullRef(repository=repository, number=number, comment=_number(event, "comment", "id"))
 
 
 def _from_workflow_run(event: Mapping[str, Any]) -> PullRef | None:
@@ -186,4 +195,4 @@ def _sha(event: Mapping[str, Any], *keys: str) -> str:
 
 def _number(event: Mapping[str, Any], *keys: str) -> int:
     value = _at(event, *keys)
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 10**10 else 0
+    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 1 << 53 else 0

@@ -100,6 +100,7 @@ def upsert(
     key: str = "",
     author: str = "",
     sender: str = "",
+    edited_comment: int = 0,
     elsewhere: str = "",
     answer_for: Callable[[Pull], Brief] | None = None,
 ) -> Result:
@@ -110,7 +111,8 @@ def upsert(
         brief: what to say.
         key: tells the comments of several knowledge bases apart.
         author: login that the token writes as; asked for where it is empty.
-        sender: who ticked a box, where that started the run.
+        sender: who edited a comment, where that started the run.
+        edited_comment: which one; boxes that were ticked in it are theirs.
         elsewhere: where the rest is when something does not fit.
         answer_for: makes a brief for another head; without it a run that is overtaken after it wrote gives up.
 
@@ -121,7 +123,8 @@ def upsert(
         HostError: GitHub refuses, or fails for longer than a run waits.
     """
     author = author or host.login() or ACTIONS_BOT
-    run = _Run(host, brief, key, author, sender, elsewhere)
+    run = _Run(host, brief, key, author, elsewhere)
+    run.sender, run.edited_comment = sender, edited_comment
     for _ in range(MAX_ROUNDS):
         # The list first: a head that moves between the two is seen, and a comment about it is taken for no old one.
         comments = host.comments(brief.number)
@@ -140,9 +143,10 @@ def upsert(
 class _Run:
     """One run's view of the conversation, and what it did to it."""
 
-    def __init__(self, host: Host, brief: Brief, key: str, author: str, sender: str, elsewhere: str) -> None:
+    def __init__(self, host: Host, brief: Brief, key: str, author: str, elsewhere: str) -> None:
         self.host, self.brief, self.key, self.author = host, brief, key, author
-        self.sender, self.elsewhere = sender, elsewhere
+        self.elsewhere = elsewhere
+        self.sender, self.edited_comment = "", 0
         self.state = advance(None, brief)
         self.outcome = Outcome.UNCHANGED
         self.wrote = False
@@ -200,9 +204,9 @@ class _Run:
         prior = load_state(comment.body)
         if prior is not None:
             others = [c for c in comments if c.author.lower() != self.author.lower()]
-            prior = ack.settle(
-                prior, comment.body, ack.parse_commands(others, prior.seen), self._may_write, sender=self.sender
-            )
+            hand = self.sender if comment.id == self.edited_comment else ""
+            commands = ack.parse_commands(others, prior.seen)
+            prior = ack.settle(prior, comment.body, commands, self._may_write, sender=hand)
         self.state = advance(prior, self.brief)
         text = render_comment(self.brief, self.state, key=self.key, elsewhere=self.elsewhere)
         self.left_out = text.left_out

@@ -102,7 +102,7 @@ def comment(
             fork = found.fork
             brief = _read_saved(saved, ref, found, site) if saved else job.answer(client, found)
             if not dry_run:
-                posted = _post(client, brief, found, job, token=token, key=key, author=author)
+                posted = _post(client, brief, found, job, token=token, key=key, author=author, saved=bool(saved))
     except RulebookError as error:
         problem = error
         if brief is None:
@@ -325,20 +325,23 @@ class _Posted(NamedTuple):
     notes: tuple[str, ...]
 
 
-def _post(client: GitHubClient, brief: Brief, pull: Pull, job: _Job, *, token: str, key: str, author: str) -> _Posted:
+def _post(
+    client: GitHubClient, brief: Brief, pull: Pull, job: _Job, *, token: str, key: str, author: str, saved: bool
+) -> _Posted:
     from rulebook.bot.client import Refused
     from rulebook.bot.upsert import upsert
 
     if not token:
         raise Refused("there is no token to write the comment with", "set GITHUB_TOKEN in the environment")
-    edited = job.ref.kind == "" or job.ref.action != "edited"
-    answer_for: Callable[[Pull], Brief] = lambda moved: job.answer(client, moved)  # noqa: E731
+    # Without a knowledge base there is no answer for another head; the run for that head brings its own.
+    answer_for: Callable[[Pull], Brief] | None = None if saved else lambda moved: job.answer(client, moved)
     result = upsert(
         client,
         brief,
         key=key,
         author=author,
-        sender="" if edited else job.ref.sender,
+        sender=job.ref.sender,
+        edited_comment=job.ref.edited_comment,
         elsewhere="see the job's summary" if os.environ.get("GITHUB_STEP_SUMMARY") else "",
         answer_for=answer_for,
     )
