@@ -14,7 +14,8 @@ import pytest
 
 from rulebook import site
 from rulebook.answer import applies
-from rulebook.changes import from_path_list, parse_diff
+from rulebook.changes import from_path_list
+from rulebook.diffs import parse_diff
 from rulebook.errors import RulebookError
 from rulebook.render.data import applies_data
 
