@@ -266,17 +266,17 @@ def _waiver_check(
     store: Store, alias: str, change: ChangeSet, clone: Repository | None, number: int, *, quiet: bool
 ) -> CheckReport | None:
     """The patch policy's verdict, where the repository has one policy."""
-    from rulebook.cli.waiver import _policies, _reaching
+    from rulebook.cli.waiver import policies_of, reaching_baseline
     from rulebook.waivers.check import check, waiver_folder
     from rulebook.waivers.library import load_baseline
 
-    policies = [policy for policy in _policies(store.root)[0] if policy.repo == alias]
+    policies = [policy for policy in policies_of(store.root)[0] if policy.repo == alias]
     if len(policies) != 1:
         return None
     policy = policies[0]
     target = store.config.targets.get(alias)
     try:
-        baseline = _reaching(load_baseline(store.root, policy), change, clone, quiet=quiet)
+        baseline = reaching_baseline(load_baseline(store.root, policy), change, clone, quiet=quiet)
     except UnreadableInput as error:
         terminal.note(f"note: {error.message}", quiet=quiet)
         baseline = None

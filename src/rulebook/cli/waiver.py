@@ -76,7 +76,7 @@ def check(
         number,
         folder=waiver_folder(policy, target.waivers),
         slug=target.slug,
-        baseline=_reaching(load_baseline(folder, policy), change, clone, quiet=quiet),
+        baseline=reaching_baseline(load_baseline(folder, policy), change, clone, quiet=quiet),
     )
     for text in report.notes:
         terminal.note(f"note: {text}", quiet=quiet)
@@ -299,7 +299,7 @@ def _context(
     folder = inputs.root_of(root)
     with open(os.path.join(folder, CONFIG_NAME), "rb") as file:
         config = parse_config(file.read(files.MAX_BYTES))
-    found, findings = _policies(folder)
+    found, findings = policies_of(folder)
     if findings:
         first = findings[0]
         terminal.note(
@@ -327,7 +327,7 @@ def _context(
     return folder, config, policy, clone
 
 
-def _policies(folder: str) -> tuple[list[Policy], list[Finding]]:
+def policies_of(folder: str) -> tuple[list[Policy], list[Finding]]:
     """The policies of the rules in force, and what is wrong with them; rules without one are not parsed."""
     from rulebook import files
     from rulebook.model import Finding, Kind, Rule
@@ -389,7 +389,7 @@ def _filed(clone: Repository, commit: str, paths: Sequence[str], folder: str) ->
     return [read_waiver(path, data.decode("utf-8", "replace")) for path, data in texts.items() if data is not None]
 
 
-def _reaching(known: Baseline | None, change: ChangeSet, clone: Repository | None, *, quiet: bool) -> Baseline | None:
+def reaching_baseline(known: Baseline | None, change: ChangeSet, clone: Repository | None, *, quiet: bool) -> Baseline | None:
     """The baseline, unless the change was made on a tree from before it.
 
     What the baseline lists was new to such a change: nothing of it existed that could be grandfathered.
