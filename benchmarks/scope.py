@@ -180,10 +180,10 @@ def main() -> None:
     print("  rules    memory    sqlite  pathspec   matches/path  lists tested/path  grams")
     for size in SIZES:
         runs = []
-        for number in range(repeat):
+        for _ in range(repeat):
             with tempfile.TemporaryDirectory() as folder:
-                runs.append(measure(size, Path(folder), compare=size == COMPARED and number == 0))
-        figures = {key: median(run[key] for run in runs if key in run) for key in runs[0]}
+                runs.append(measure(size, Path(folder), compare=size == COMPARED))
+        figures = {key: median(run[key] for run in runs) for key in runs[0]}
         measured[size] = figures
         slow = f"{figures['pathspec'] * 1e3:10.0f}" if "pathspec" in figures else " " * 10
         print(

@@ -275,11 +275,13 @@ def _alternative(floating: bool, folder: bool, blocks: tuple[tuple[Segment, ...]
     if literal and blocks == ((*literal, _STAR),) and not folder:
         return Alternative(floating, folder, blocks, inside, None, "", (), loose=True)
     rest = tuple(filter(None, (blocks[0][len(literal) :], *blocks[1:])))
-    texts = [""]
-    for segment in [segment for block in rest for segment in block]:
-        texts += [segment] if isinstance(segment, str) else [run.text for run in segment.runs()]
+    segments = [segment for block in rest for segment in block]
+    names = [segment for segment in segments if isinstance(segment, str)]
+    texts = [run.text for segment in segments if isinstance(segment, Glob) for run in segment.runs()]
+    # A text of a glob tells paths apart better than a name: by their names, lists are found in the first place.
+    needle = max(texts or names, key=len, default="")
     loose = floating or len(rest) < len(blocks)
-    return Alternative(floating, folder, blocks, inside, None, max(texts, key=len), rest, loose)
+    return Alternative(floating, folder, blocks, inside, None, needle, rest, loose)
 
 
 def _find_block(block: tuple[Segment, ...], names: Sequence[str], start: int, limit: int, floating: bool) -> int:

@@ -14,7 +14,8 @@ token   a path has it for                        a pattern may be filed     exam
 ``e:``  what each name has behind any of its     the end of a glob, from    ``*.test.ts``: ``e:.test.ts``
         dots, dot included                       its first dot on
 ``w:``  each word of a name, between             a whole word of a glob     ``test_*``: ``w:test``
-        ``_``, ``-``, ``.`` and its ends
+        ``_``, ``-``, ``.`` and its ends, but
+        for what stands behind the last dot
 ``g:``  each five characters of a word in a row  five letters of a glob     ``*onnector*``: ``g:necto``
 ``*``   always                                   want of anything better    ``**``
 ======  =======================================  =========================  ===========================
@@ -45,8 +46,8 @@ _KINDS = "psewg*"
 # would take otherwise is shared by more alternatives than a path could test in the same time.
 _CROWDED = 32
 
-# Shorter ones stand in too many names by accident: with three characters, a path had 41 lists tested out of
-# 50,000, with four 8, with five 6 (benchmarks/scope.py).
+# Shorter ones stand in too many words by accident: with three characters, a path had 36 lists tested out of
+# 50,000, with four 8, with five or six 5 (benchmarks/scope.py).
 _GRAM = 5
 
 _WORDS = str.maketrans("_-.", "   ")
@@ -75,9 +76,9 @@ def candidate_tokens(alternative: Alternative) -> tuple[str, ...]:
             dot = text.find(".") if ends else -1
             if dot >= 0:
                 tokens["e:" + text[dot:]] = None
-            # A word at the end of a run may go on behind it, unless the name begins or ends there.
+            # A word at either end of a run may go on, unless the name begins or ends there.
             words = text.translate(_WORDS).split(" ")
-            for word in words[not begins : len(words) if ends else -1]:
+            for word in words[not begins : len(words) if ends and dot < 0 else -1]:
                 if word:
                     tokens["w:" + word] = None
             for word in words:
@@ -152,12 +153,15 @@ def _name_tokens(name: str, grams: bool) -> list[str]:
         tokens.append("e:" + name[dot:])
         dot = name.find(".", dot + 1)
     words = name.translate(_WORDS).split(" ")
-    # A word of a glob has a separator beside it, or else it would be the whole name.
+    # A word of a glob has a separator beside it, or else it would be the whole name. What stands behind
+    # the last dot is no word: globs that end like that have an extension.
     if len(words) > 1:
-        tokens += ["w:" + word for word in words if word]
+        last = len(words) - (name[-len(words[-1]) - 1] == ".")
+        tokens += ["w:" + word for word in words[:last] if word]
     if grams:
         for word in words:
-            tokens += ["g:" + word[place : place + _GRAM] for place in range(len(word) - _GRAM + 1)]
+            for place in range(len(word) - _GRAM + 1):
+                tokens.append("g:" + word[place : place + _GRAM])
     return tokens
 
 
@@ -219,8 +223,7 @@ class SqlitePostings:
     def lookup(self, tokens: Collection[str]) -> Mapping[str, Sequence[int]]:
         """See :meth:`Postings.lookup`."""
         scopes: dict[str, list[int]] = {}
-        # Sorted, so that neighbours in the table are read one after the other.
-        wanted = sorted(filter(is_text, tokens))
+        wanted = sort_texts(tokens)
         for start in range(0, len(wanted), self._CHUNK):
             chunk = wanted[start : start + self._CHUNK]
             query = f"SELECT token, scope FROM token WHERE token IN ({','.join('?' * len(chunk))})"
@@ -229,9 +232,18 @@ class SqlitePostings:
         return scopes
 
 
+def sort_texts(tokens: Collection[str]) -> list[str]:
+    """Those of ``tokens`` that SQLite can be asked about; neighbours in a table come one after the other.
+
+    A name that is no UTF-8 comes with surrogates (PEP 383): SQLite takes none, and no pattern holds any.
+    """
+    if not "".join(tokens).isascii():
+        tokens = list(filter(is_text, tokens))
+    return sorted(tokens)
+
+
 def is_text(token: str) -> bool:
     """Whether SQLite can be asked about ``token``."""
-    # A name that is no UTF-8 comes with surrogates (PEP 383): SQLite takes none, and patterns hold none.
     return token.isascii() or not any("\ud800" <= char <= "\udfff" for char in token)
 
 
@@ -258,11 +270,13 @@ class ScopeIndex:
         grams = self._postings.has_grams
         wanted = {ANY}
         names: dict[str, list[str]] = {}
-        steps: dict[str, tuple[str, str, list[str]]] = {}  # files and folders, each behind the folder it is in
+        steps: list[tuple[str, str, str, list[str]]] = []  # files and folders, each behind the folder it is in
+        seen = {""}
         for path in asked:
             climbed = []
             node = path
-            while node and node not in steps:
+            while node not in seen:
+                seen.add(node)
                 folder, _, name = node.rpartition("/")
                 tokens = names.get(name)
                 if tokens is None:
@@ -272,18 +286,17 @@ class ScopeIndex:
                 wanted.add(place)
                 climbed.append((node, folder, place, tokens))
                 node = folder
-            for node, folder, place, tokens in reversed(climbed):
-                steps[node] = (folder, place, tokens)
+            steps += reversed(climbed)
 
         found = self._postings.lookup(wanted)
+        has_none = found.keys().isdisjoint
         scopes: dict[str, list[int]] = {"": sorted(found.get(ANY, ()))}
-        for node, (folder, place, tokens) in steps.items():
-            here = [token for token in tokens if token in found]
-            if place in found:
-                here.append(place)
-            inherited = scopes[folder]
-            added = [scope for token in here for scope in found[token]]
-            scopes[node] = sorted({*inherited, *added}) if added else inherited
+        for node, folder, place, tokens in steps:
+            scopes[node] = scopes[folder]
+            # Of the thousands of names in a change, few have anything filed under them.
+            if place in found or not has_none(tokens):
+                added = [scope for token in (place, *tokens) if token in found for scope in found[token]]
+                scopes[node] = sorted({*scopes[folder], *added})
         return {path: scopes[path] for path in asked}
 
     def match_paths(self, paths: Iterable[str]) -> dict[str, list[tuple[int, Pattern]]]:
@@ -296,6 +309,7 @@ class ScopeIndex:
         matches: dict[str, list[tuple[int, Pattern]]] = {}
         for path, scopes in candidates.items():
             names = path.split("/")
-            tested = [(scope, lists[scope].match(path, names)) for scope in scopes]
-            matches[path] = [(scope, pattern) for scope, pattern in tested if pattern is not None]
+            matches[path] = [
+                (scope, pattern) for scope in scopes if (pattern := lists[scope].match(path, names)) is not None
+            ]
         return matches

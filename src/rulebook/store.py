@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rulebook.model import Document
 
 #: Raised with every change of the tables or of what they mean; another format is another folder.
-FORMAT = 3
+FORMAT = 4
 _APPLICATION_ID = 0x52756C65  # "Rule"
 _POINTER = "current"
 _BUSY_SECONDS = 30.0
@@ -88,6 +88,8 @@ CREATE TABLE pin(repo TEXT NOT NULL, path TEXT NOT NULL, pin TEXT NOT NULL, docu
 CREATE INDEX pin_path ON pin(repo, path);
 CREATE INDEX pin_document ON pin(document);
 """
+
+_TABLE_NAMES = {line.split()[2].partition("(")[0] for line in _TABLES.splitlines() if line.startswith("CREATE TABLE")}
 
 
 class Row(NamedTuple):
@@ -319,8 +321,7 @@ class _Postings:
         prefix = self._prefix
         cut = len(prefix)
         found: dict[str, list[int]] = {}
-        # Sorted, so that neighbours in the table are read one after the other.
-        keys = [prefix + token for token in sorted(filter(scope.is_text, tokens))]
+        keys = [prefix + token for token in scope.sort_texts(tokens)]
         for start in range(0, len(keys), _CHUNK):
             chunk = keys[start : start + _CHUNK]
             query = f"SELECT key, scope FROM token WHERE key IN ({','.join('?' * len(chunk))})"
@@ -462,7 +463,8 @@ def _connect(root: str, folder: str) -> sqlite3.Connection | None:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         owner = connection.execute("SELECT value FROM meta WHERE key = 'root'").fetchone()
-        if (application, version, owner) == (_APPLICATION_ID, FORMAT, (root,)):
+        tables = {str(name) for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+        if (application, version, owner, tables) == (_APPLICATION_ID, FORMAT, (root,), _TABLE_NAMES):
             connection.execute("PRAGMA cell_size_check = ON")
             return connection
     except sqlite3.DatabaseError as error:
