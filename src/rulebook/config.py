@@ -118,7 +118,11 @@ def parse_config(data: bytes) -> Config:
     except UnicodeDecodeError as error:
         complain("config-encoding", f"not UTF-8: byte {error.start} cannot be read", "save the file as UTF-8")
         return Config(findings=tuple(findings))
-    except tomllib.TOMLDecodeError as error:
+    except RecursionError:
+        complain("config-toml", "not TOML that can be read: nested too deeply", "flatten it")
+        return Config(findings=tuple(findings))
+    except ValueError as error:
+        # Not every number that is too long is a TOMLDecodeError.
         where = re.search(r"at line (\d+)", str(error))
         complain("config-toml", f"not TOML: {error}", "mend the line", int(where[1]) if where else 0)
         return Config(findings=tuple(findings))

@@ -57,6 +57,9 @@ def survey(root: str) -> tuple[list[Seen], list[Finding]]:
     pending = list(FOLDERS)
     while pending:
         current = pending.pop()
+        if current in FOLDERS and os.path.islink(os.path.join(root, current)):
+            _follow(root, current, findings)
+            continue
         try:
             with os.scandir(os.path.join(root, current)) as listing:
                 for item in listing:
@@ -71,7 +74,10 @@ def survey(root: str) -> tuple[list[Seen], list[Finding]]:
                         if item.is_dir():
                             pending.append(f"{current}/{name}")
                     elif name != "README.md" and item.is_file():
-                        info = item.stat()
+                        try:
+                            info = item.stat()
+                        except FileNotFoundError:
+                            continue  # deleted while we looked; the files beside it are still there
                         place = f"{current}/{name}"
                         seen.append((place, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino))
         except FileNotFoundError:
@@ -115,7 +121,8 @@ def entry_of(found: Seen) -> Entry:
 def _follow(root: str, path: str, findings: list[Finding]) -> list[Seen]:
     full = os.path.join(root, path)
     target = os.path.realpath(full)
-    if os.path.commonpath([root, target]) != root:
+    home = os.path.realpath(root)
+    if os.path.commonpath([home, target]) != home:
         findings.append(
             _finding(
                 "file-outside",

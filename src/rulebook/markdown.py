@@ -16,11 +16,10 @@ if TYPE_CHECKING:
 
 #: Names that programs use: two characters or more, no spaces, dots between parts allowed.
 _NAME = re.compile(r"[A-Za-z_]\w*(?:(?:\.|::)[A-Za-z_]\w*)*\Z", re.ASCII)
-_CALL = re.compile(r"\(.*\)\Z", re.DOTALL)
 
 
 class Heading(NamedTuple):
-    """A heading; ``line`` is 1-based within the text that was parsed."""
+    """A heading of the text itself; ``line`` is 1-based within the text that was parsed."""
 
     level: int
     text: str
@@ -43,6 +42,8 @@ class Outline(NamedTuple):
     items: tuple[int, ...]
     #: Comments (``<!-- … -->``) that stand as blocks of their own, with their line.
     comments: tuple[tuple[str, int], ...]
+    #: The words of each block without code, with the block's line; a link is its text in brackets.
+    prose: tuple[tuple[str, int], ...] = ()
 
 
 @lru_cache(maxsize=1)
@@ -58,13 +59,15 @@ def outline(text: str) -> Outline:
     spans: list[CodeSpan] = []
     items: list[int] = []
     comments: list[tuple[str, int]] = []
+    prose: list[tuple[str, int]] = []
     level = 0
     line = 1
     for token in _parser().parse(text):
         if token.map is not None:
             line = token.map[0] + 1
         if token.type == "heading_open":
-            level = int(token.tag[1:])
+            # One that stands in a quotation or a list item divides nothing.
+            level = int(token.tag[1:]) if token.level == 0 else 0
         elif token.type == "list_item_open":
             items.append(line)
         elif token.type == "html_block":
@@ -72,6 +75,7 @@ def outline(text: str) -> Outline:
         elif token.type == "inline":
             if level:
                 headings.append(Heading(level, _plain(token.children or ()), line))
+            prose.append((_words(token.children or ()), line))
             for child in token.children or ():
                 if child.type == "code_inline":
                     spans.append(CodeSpan(child.content, line))
@@ -79,7 +83,7 @@ def outline(text: str) -> Outline:
                     comments.extend(_comments(child.content, line))
         elif token.type == "heading_close":
             level = 0
-    return Outline(tuple(headings), tuple(spans), tuple(items), tuple(comments))
+    return Outline(tuple(headings), tuple(spans), tuple(items), tuple(comments), tuple(prose))
 
 
 def identifiers(spans: Sequence[CodeSpan]) -> tuple[str, ...]:
@@ -93,7 +97,7 @@ def identifiers(spans: Sequence[CodeSpan]) -> tuple[str, ...]:
     """
     found: dict[str, None] = {}
     for span in spans:
-        called = _CALL.sub("", span.text)
+        called = span.text.partition("(")[0] if span.text.endswith(")") else span.text
         if not _NAME.match(called):
             continue
         if called != span.text or _is_code(called):
@@ -112,10 +116,16 @@ def _is_code(name: str) -> bool:
 
 
 def _comments(html: str, line: int) -> list[tuple[str, int]]:
-    return [
-        (match[1].strip(), line + html.count("\n", 0, match.start()))
-        for match in re.finditer(r"<!--(.*?)-->", html, re.DOTALL)
-    ]
+    found = []
+    # Not a regular expression: it would look for the end of each of a thousand unclosed comments.
+    start = html.find("<!--")
+    while start >= 0:
+        end = html.find("-->", start + 4)
+        if end < 0:
+            break
+        found.append((html[start + 4 : end].strip(), line + html.count("\n", 0, start)))
+        start = html.find("<!--", end + 3)
+    return found
 
 
 def _plain(children: Sequence[object]) -> str:
@@ -127,4 +137,14 @@ def _plain(children: Sequence[object]) -> str:
             parts.append(str(getattr(child, "content", "")))
         elif kind in ("softbreak", "hardbreak"):
             parts.append(" ")
+    return "".join(parts).strip()
+
+
+def _words(children: Sequence[object]) -> str:
+    """The words of inline content outside of code; the brackets of links are kept, their addresses are not."""
+    marks = {"code_inline": "`", "softbreak": " ", "hardbreak": " ", "link_open": "[", "link_close": "]"}
+    parts = []
+    for child in children:
+        kind = getattr(child, "type", "")
+        parts.append(str(getattr(child, "content", "")) if kind == "text" else marks.get(kind, ""))
     return "".join(parts).strip()

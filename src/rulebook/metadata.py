@@ -12,6 +12,7 @@ scanner, parser and composer are used, so no tag ever constructs anything.
 from __future__ import annotations
 
 import re
+from bisect import bisect
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -28,6 +29,8 @@ Key = tuple[str | int, ...]
 
 _Loader: type[Any] = getattr(yaml, "CBaseLoader", yaml.BaseLoader)
 _BOUNDARY = re.compile(r"^---[ \t]*$", re.MULTILINE)
+#: What YAML would cut off as a comment, though it looks like the anchor of a path.
+_ANCHOR = re.compile(r"[ \t]+#\S[^\n]*")
 
 
 class Metadata(NamedTuple):
@@ -61,6 +64,29 @@ class _BadFrontmatter(Exception):
     def __init__(self, code: str, message: str, remedy: str, line: int) -> None:
         super().__init__(message)
         self.code, self.message, self.remedy, self.line = code, message, remedy, line
+
+
+class _Source:
+    """The YAML text, and the line of each of its places.
+
+    YAML 1.1 also ends lines at U+0085, U+2028 and U+2029, so the line numbers of its marks are not an editor's.
+    """
+
+    def __init__(self, raw: str) -> None:
+        self.raw = raw
+        self._ends = [match.start() for match in re.finditer("\n", raw)]
+
+    def line(self, mark: yaml.Mark | None) -> int:
+        """The 1-based line of a mark. "---" is the file's first line; ``raw`` begins with that line's end."""
+        return 1 if mark is None else self.line_at(mark.index)
+
+    def line_at(self, index: int) -> int:
+        """The 1-based line of a character."""
+        return bisect(self._ends, index - 1) + 1
+
+    def line_text(self, line: int) -> str:
+        """The text of a 1-based line."""
+        return self.raw.split("\n")[line - 1]
 
 
 class _TextHandler(YAMLHandler):
@@ -115,6 +141,7 @@ def split_document(text: str, path: str) -> Parts:
 
 def _compose(raw: str) -> tuple[Metadata, list[tuple[str, str, str, int]]]:
     """Reads YAML text that follows an opening ``---`` line, so its own first line is the file's first."""
+    source = _Source(raw)
     try:
         loader = _Loader(raw)
         try:
@@ -122,11 +149,14 @@ def _compose(raw: str) -> tuple[Metadata, list[tuple[str, str, str, int]]]:
         finally:
             loader.dispose()
     except yaml.MarkedYAMLError as error:
-        raise _explain_yaml(error, raw) from None
-    except yaml.YAMLError as error:
-        raise _BadFrontmatter("yaml", f"not YAML: {_one_line(str(error))}", "mend the frontmatter", 1) from None
+        raise _explain_yaml(error, source) from None
+    except yaml.reader.ReaderError as error:
+        code = error.character if isinstance(error.character, int) else ord(error.character)
+        message = f"not YAML: the control character U+{code:04X}"
+        line = source.line_at(max(raw.find(chr(code)), 0))
+        raise _BadFrontmatter("yaml", message, "remove it, or write it as an escape in double quotes", line) from None
     except RecursionError:
-        raise _BadFrontmatter("yaml-depth", "the frontmatter is nested too deeply", "flatten it", 1) from None
+        raise _too_deep(1) from None
     findings: list[tuple[str, str, str, int]] = []
     lines: dict[Key, int] = {}
     if node is None:
@@ -134,7 +164,7 @@ def _compose(raw: str) -> tuple[Metadata, list[tuple[str, str, str, int]]]:
     if not isinstance(node, yaml.MappingNode):
         raise _BadFrontmatter("yaml-shape", "the frontmatter is no list of 'key: value' lines", "write key: value", 1)
     budget = iter(range(MAX_VALUES))
-    values = _convert(node, (), lines, findings, budget, raw.split("\n"))
+    values = _convert(node, (), lines, findings, budget, source)
     return Metadata(values, lines), findings
 
 
@@ -144,11 +174,13 @@ def _convert(
     lines: dict[Key, int],
     findings: list[tuple[str, str, str, int]],
     budget: Iterator[int],
-    source: list[str],
+    source: _Source,
 ) -> Any:
-    line = node.start_mark.line + 1
+    line = source.line(node.start_mark)
     lines[key] = line
-    if next(budget, None) is None or len(key) > MAX_DEPTH:
+    if len(key) > MAX_DEPTH:
+        raise _too_deep(line)
+    if next(budget, None) is None:
         raise _BadFrontmatter(
             "yaml-size", f"the frontmatter holds more than {MAX_VALUES:,} values", "write it without aliases", line
         )
@@ -156,21 +188,22 @@ def _convert(
         # An unquoted "!src/**" is a tag to YAML, and what should have been text is lost.
         findings.append(("yaml-tag", f"{node.tag!r} is read as a YAML tag", f"quote it: '{node.tag}'", line))
     if isinstance(node, yaml.ScalarNode):
-        tail = source[node.end_mark.line][node.end_mark.column :] if node.style is None else ""
-        if re.match(r"\s+#\S", tail):
-            findings.append(
-                ("yaml-comment", f"{tail.strip()!r} is read as a comment, not as text", "quote the whole value", line)
-            )
+        # libyaml's name for the plain style is an empty string, the Python parser's is None.
+        tail = None if node.style else _ANCHOR.match(source.raw, node.end_mark.index)
+        if tail:
+            message = f"{tail[0].strip()!r} is read as a comment, not as text"
+            findings.append(("yaml-comment", message, "quote the whole value, or put a space behind '#'", line))
         return node.value
     if isinstance(node, yaml.SequenceNode):
         return [_convert(n, (*key, i), lines, findings, budget, source) for i, n in enumerate(node.value)]
     result: dict[str, Any] = {}
     for name_node, value_node in node.value:
         if not isinstance(name_node, yaml.ScalarNode):
-            findings.append(("yaml-key", "a key is no plain text", "write key: value; quote { } and [ ]", line))
+            place_line = source.line(name_node.start_mark)
+            findings.append(("yaml-key", "a key is no plain text", "write key: value; quote { } and [ ]", place_line))
             continue
         name = name_node.value
-        name_line = name_node.start_mark.line + 1
+        name_line = source.line(name_node.start_mark)
         if name in result:
             findings.append(("yaml-duplicate", f"the key {name!r} stands twice", "keep one of them", name_line))
             continue
@@ -180,23 +213,28 @@ def _convert(
     return result
 
 
-def _explain_yaml(error: yaml.MarkedYAMLError, raw: str) -> _BadFrontmatter:
+def _too_deep(line: int) -> _BadFrontmatter:
+    return _BadFrontmatter("yaml-depth", f"the frontmatter is nested more than {MAX_DEPTH} deep", "flatten it", line)
+
+
+def _explain_yaml(error: yaml.MarkedYAMLError, source: _Source) -> _BadFrontmatter:
     mark = error.problem_mark or error.context_mark
-    # "---" is the file's first line; the text after it begins with that line's end.
-    line = mark.line + 1 if mark else 1
+    line = source.line(mark)
     problem = _one_line(error.problem or str(error))
+    if "nesting depth" in problem:
+        return _too_deep(line)
     if "alias" in f"{error.context} {error.problem}":
-        text = raw.split("\n")[mark.line].strip() if mark else ""
+        text = source.line_text(line).strip()
         glob = re.search(r"(?:^|[\s,\[])(\*[^\s,\]]*)", text)
         shown = glob[1] if glob else "*"
         return _BadFrontmatter("yaml-alias", f"{shown!r} is read as a YAML alias", f'quote it: "{shown}"', line)
     remedy = "mend the line"
     if "mapping values are not allowed" in problem:
         remedy = "quote the value: it holds ': '"
+    elif mark is not None and source.raw[mark.index : mark.index + 1] == "\t":
+        remedy = "indent with spaces"
     elif "cannot start any token" in problem:
         remedy = "quote the value: it begins with a character that YAML keeps for itself"
-    elif "tab" in problem or "'\\t'" in problem:
-        remedy = "indent with spaces"
     return _BadFrontmatter("yaml", f"not YAML: {problem}", remedy, line)
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from rulebook import markdown, metadata, patterns
 from rulebook.files import split_language
@@ -33,7 +33,8 @@ from rulebook.pins import UNKNOWN, PinError, parse_pin
 from rulebook.regexes import RegexError, compile_bounded
 
 _COMMON = ("id", "title", "repo", "lang", "tags", "sources", "created", "updated")
-_SIGNAL_KEYS = ("identifiers", "lines", "functions", "changes", "inside", "on")
+_CONDITIONS = ("identifiers", "lines", "functions", "changes")
+_SIGNAL_KEYS = (*_CONDITIONS, "inside", "on")
 _SOURCE_KEYS = ("pin", "blob", "sha256", "url")
 #: The keys that each kind of document knows, apart from the common ones.
 KEYS: Mapping[Kind, tuple[str, ...]] = {
@@ -91,10 +92,10 @@ _SECTION = re.compile(
     r"(?P<id>[A-Za-z][A-Za-z0-9._]*(?:-[A-Za-z0-9._]+)+|[A-Za-z]+\d+)\s*(?:—|–|--|-|:|：)\s*(?P<title>\S.*)"
 )
 _MARKER = re.compile(r"kb:rule\b(?P<fields>.*)\Z", re.DOTALL)
-_MARKER_FIELD = re.compile(r"(?P<key>[a-z_]+)=(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>\S+))")
+_MARKER_FIELD = re.compile(r"(?P<key>[A-Za-z_]+)=(?:\"(?P<quoted>[^\"]*)\"|(?P<bare>\S+))")
 _MARKER_KEYS = ("status", "severity", "since", "superseded_by")
-_PROVENANCE = re.compile(r"\^\[([^\]\n]+)\]")
-_DATE = re.compile(r"(\d{4})-(\d{2})-(\d{2})\Z")
+_PROVENANCE = re.compile(r"\^\[([^\[\]\n]+)\]")
+_DATE = re.compile(r"([0-9]{4})-([0-9]{2})-([0-9]{2})\Z")
 
 _Word = TypeVar("_Word", Status, Severity, On)
 
@@ -111,8 +112,14 @@ class Reader:
         self, code: str, message: str, remedy: str, *key: str | int, severity: Severity = Severity.ERROR
     ) -> None:
         """Notes something wrong at the place of ``key``."""
-        location = Location(self.path, self.data.line(*key))
-        self.findings.append(Finding(code=code, severity=severity, message=message, location=location, remedy=remedy))
+        self.complain_at(self.data.line(*key), code, message, remedy, severity)
+
+    def complain_at(self, line: int, code: str, message: str, remedy: str, severity: Severity = Severity.ERROR) -> None:
+        """Notes something wrong in a line of the file, once however often a value is looked at."""
+        location = Location(self.path, line)
+        finding = Finding(code=code, severity=severity, message=message, location=location, remedy=remedy)
+        if finding not in self.findings:
+            self.findings.append(finding)
 
     def text(self, key: str, default: str = "") -> str:
         """A scalar on one line."""
@@ -128,20 +135,26 @@ class Reader:
 
     def texts_of(self, value: Any, key: tuple[str | int, ...]) -> tuple[str, ...]:
         """The same for a value that stands deeper, at ``key``."""
+        return tuple(text for _, text in self.entries_of(value, key))
+
+    def entries_of(self, value: Any, key: tuple[str | int, ...]) -> list[tuple[int, str]]:
+        """The texts of a list, each with its index; what is no text is noted and left out."""
         if isinstance(value, str):
-            return (value,) if value else ()
+            return [(0, value)] if value else []
         name = next(str(part) for part in reversed(key) if isinstance(part, str))
         if not isinstance(value, list):
             self.complain("value-type", f"{name!r} is no list of texts", f"write {name}: [one, two]", *key)
-            return ()
+            return []
         found = []
         for index, item in enumerate(value):
-            if isinstance(item, str):
-                found.append(item)
+            if item == "":
+                self.complain("value-empty", f"an entry of {name!r} is empty", "fill it in or remove it", *key, index)
+            elif isinstance(item, str):
+                found.append((index, item))
             else:
                 remedy = "quote the entry: { } and [ ] are YAML's own"
                 self.complain("value-type", f"an entry of {name!r} is no text", remedy, *key, index)
-        return tuple(found)
+        return found
 
     def word(self, key: str, words: type[_Word], default: _Word) -> _Word:
         """One of an enum's words."""
@@ -193,7 +206,7 @@ def parse_file(path: str, kind: Kind, text: str) -> tuple[list[Document], list[F
         if not findings:
             reader.complain("key-missing", "the frontmatter is empty", "give it at least 'id' and 'title'")
         return [], [*findings, *reader.findings]
-    if kind is Kind.RULE and "id" not in values and not split_language(path)[1]:
+    if kind is Kind.RULE and "id" not in values:
         documents: list[Document] = _parse_page(reader, parts)
     else:
         documents = [_parse_document(reader, kind, parts)]
@@ -207,12 +220,8 @@ def _parse_document(reader: Reader, kind: Kind, parts: metadata.Parts) -> Docume
     original, twin_of = split_language(reader.path)
     stem = original.rsplit("/", 1)[-1].removesuffix(".md")
     if twin_of:
-        for key in reader.data.values:
-            if key not in _TWIN_KEYS and key in (*_COMMON, *KEYS[kind]):
-                reader.complain("twin-key", f"a twin states {key!r} again", "leave it to the original", key)
-        reader.unknown_keys((*_COMMON, *KEYS[kind]))
-    else:
-        reader.unknown_keys((*_COMMON, *KEYS[kind]))
+        _check_twin_keys(reader, (*_COMMON, *KEYS[kind]))
+    reader.unknown_keys((*_COMMON, *KEYS[kind]))
     common = _common(reader, kind, parts, stem, twin_of)
     if kind is Kind.RULE:
         if not twin_of:
@@ -231,6 +240,12 @@ def _parse_document(reader: Reader, kind: Kind, parts: metadata.Parts) -> Docume
             _check_waiver(reader, waiver)
         return waiver
     return _review(reader, common, stem, twin_of)
+
+
+def _check_twin_keys(reader: Reader, known: Sequence[str]) -> None:
+    for key in reader.data.values:
+        if key in known and key not in _TWIN_KEYS:
+            reader.complain("twin-key", f"a twin states {key!r} again", "leave it to the original", key)
 
 
 def _is_inert(reader: Reader) -> bool:
@@ -277,9 +292,10 @@ def _common(reader: Reader, kind: Kind, parts: metadata.Parts, stem: str, twin_o
 
 def _patterns(reader: Reader, value: Any, *key: str | int) -> tuple[str, ...]:
     """A list of path patterns; what is wrong with each is a finding at its own line."""
-    texts = reader.texts_of(value, key)
+    entries = reader.entries_of(value, key)
+    texts = tuple(text for _, text in entries)
     for problem in patterns.lint(texts):
-        place = key if isinstance(value, str) else (*key, problem.index)
+        place = key if isinstance(value, str) else (*key, entries[problem.index][0])
         severity = Severity.WARNING if problem.code in _HARMLESS_PATTERNS else Severity.ERROR
         reader.complain(problem.code, problem.message, problem.remedy, *place, severity=severity)
     return texts
@@ -439,7 +455,8 @@ def _signals(reader: Reader) -> tuple[Signal, ...] | None:
         signal = _signal(reader, item, ("look_for", index))
         if signal is not None:
             found.append(signal)
-    return tuple(found)
+    # An empty list would say that the place decides; a list of which nothing can be read does not.
+    return tuple(found) if found or not value else None
 
 
 def _signal(reader: Reader, item: Any, key: tuple[str | int, ...]) -> Signal | None:
@@ -451,20 +468,29 @@ def _signal(reader: Reader, item: Any, key: tuple[str | int, ...]) -> Signal | N
             near = difflib.get_close_matches(name, _SIGNAL_KEYS, 1, 0.5)
             remedy = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_SIGNAL_KEYS)}"
             reader.complain("key-unknown", f"unknown key {name!r} in a signal", remedy, *key, name)
-    fields = {name: reader.texts_of(item[name], (*key, name)) for name in _SIGNAL_KEYS if name in item and name != "on"}
-    if not any(fields.get(name) for name in ("identifiers", "lines", "functions", "changes", "inside")):
+    noted = len(reader.findings)
+    fields = {name: reader.texts_of(item[name], (*key, name)) for name in _CONDITIONS if name in item}
+    inside = reader.texts_of(item.get("inside", []), (*key, "inside"))
+    if len(reader.findings) > noted:
+        # Without the condition that cannot be read, the signal would be met by far more than was meant.
+        return None
+    if inside:
+        fields["inside"] = _patterns(reader, item["inside"], *key, "inside")
+    if not any(fields.values()):
         reader.complain("signal-empty", "a signal states no condition", f"known: {', '.join(_SIGNAL_KEYS)}", *key)
         return None
-    for pattern in fields.get("lines", ()):
+    for index, pattern in enumerate(fields.get("lines", ())):
         try:
             compile_bounded(pattern)
         except RegexError as error:
-            reader.complain("signal-regex", f"{pattern!r} {error}", "mend the regular expression", *key, "lines")
+            reader.complain("signal-regex", f"{pattern!r} {error}", "mend the regular expression", *key, "lines", index)
             return None
-    for name in fields.get("changes", ()):
+    for index, name in enumerate(fields.get("changes", ())):
         words = [word.value for word in ChangeStatus]
         if name not in words:
-            reader.complain("value-word", f"{name!r} is no kind of change", _one_of(name, words), *key, "changes")
+            reader.complain(
+                "value-word", f"{name!r} is no kind of change", _one_of(name, words), *key, "changes", index
+            )
     on = On.CHANGED
     if "on" in item:
         words = [word.value for word in On]
@@ -513,120 +539,142 @@ def _co_changes(reader: Reader) -> tuple[CoChange, ...]:
 
 def _parse_page(reader: Reader, parts: metadata.Parts) -> list[Document]:
     """One rule a ``## ID — title`` section; the page's frontmatter counts for all of them."""
+    original, twin_of = split_language(reader.path)
     outline = markdown.outline(parts.body)
-    starts = []
-    for heading in outline.headings:
-        match = _SECTION.match(heading.text) if heading.level == 2 else None
-        if match and any(c.isdigit() for c in match["id"]):
-            starts.append((heading, match))
-    if not starts:
+    sections = _sections(outline.headings, parts.body.count("\n") + 1)
+    if not sections:
         reader.complain(
             "key-missing",
             "neither an 'id' nor a section '## ID — title'",
-            f"add a line 'id: {reader.path.rsplit('/', 1)[-1].removesuffix('.md')}'",
+            f"add a line 'id: {original.rsplit('/', 1)[-1].removesuffix('.md')}'",
         )
         return []
-    reader.unknown_keys((*(key for key in _COMMON if key != "id"), *KEYS[Kind.RULE], *_PAGE_KEYS))
-    if not reader.text("repo"):
-        reader.complain("key-missing", "'repo' is missing", "add a line 'repo: …'")
-    if not reader.texts("applies_to"):
-        reader.complain(
-            "page-scope",
-            "the page names no places, so its rules can be read and searched but match no change",
-            "add applies_to: […]",
-            severity=Severity.WARNING,
-        )
+    common = tuple(key for key in _COMMON if key != "id")
+    reader.unknown_keys((*common, *KEYS[Kind.RULE], *_PAGE_KEYS))
+    if twin_of:
+        _check_twin_keys(reader, (*common, *KEYS[Kind.RULE]))
+    else:
+        if not reader.text("repo"):
+            reader.complain("key-missing", "'repo' is missing", "add a line 'repo: …'")
+        if not reader.texts("applies_to"):
+            reader.complain(
+                "page-scope",
+                "the page names no places, so its rules can be read and searched but match no change",
+                "add applies_to: […]",
+                severity=Severity.WARNING,
+            )
     shared = _rule_fields(reader)
-    sources = _sources(reader, "sources")
+    shared_by_all: dict[str, Any] = {
+        "repo": reader.text("repo"),
+        "lang": twin_of or reader.text("lang", "en") or "en",
+        "tags": reader.texts("tags"),
+        "sources": _sources(reader, "sources"),
+        "created": reader.date("created"),
+        "updated": reader.date("updated"),
+        # Without the line of the frontmatter as a whole, what a section does not state points at its heading.
+        "lines": {key: line for key, line in reader.data.lines.items() if key},
+    }
     lines = parts.body.split("\n")
     documents: list[Document] = []
-    for index, (heading, match) in enumerate(starts):
-        later = [h.line for h in outline.headings if h.level <= 2 and h.line > heading.line]
-        end = later[0] - 1 if later else len(lines)
-        body = "\n".join(lines[heading.line : end]).strip("\n")
-        marker = _marker(reader, outline, heading.line, end, parts.body_line)
-        fields = dict(shared)
-        if "status" in marker:
-            fields["status"] = _marker_word(reader, marker, "status", Status, Status.ACTIVE, heading, parts)
-        if "severity" in marker:
-            fields["severity"] = _marker_word(reader, marker, "severity", Severity, Severity.WARNING, heading, parts)
-        if "superseded_by" in marker:
-            fields["superseded_by"] = tuple(marker["superseded_by"].split(","))
-        provenance = dict.fromkeys((*shared["provenance"], *_PROVENANCE.findall(_without_code(body))))
-        fields["provenance"] = tuple(provenance)
-        line = parts.body_line + heading.line - 1
+    for section in sections:
+        first = section.line
+        while first < section.end and not lines[first].strip():
+            first += 1
+        body = "\n".join(lines[first : section.end]).rstrip("\n")
+        line = parts.body_line + section.line - 1
+        marker, marker_line = _marker(reader, outline, section, parts.body_line)
+        fields = {**shared, **_marked(reader, marker, marker_line)}
+        prose = (text for text, place in outline.prose if section.line <= place <= section.end)
+        said = (name for text in prose for name in _PROVENANCE.findall(text))
+        fields["provenance"] = tuple(dict.fromkeys((*shared["provenance"], *said)))
         documents.append(
             Rule(
-                id=match["id"],
-                title=_PROVENANCE.sub("", match["title"]).strip(),
-                repo=reader.text("repo"),
+                id=section.id,
+                title=_PROVENANCE.sub("", section.title).strip() or section.id,
                 location=Location(reader.path, line),
                 body=body,
-                body_line=line + 1,
-                lang=reader.text("lang", "en") or "en",
-                tags=reader.texts("tags"),
-                sources=sources,
-                created=reader.date("created") if index == 0 else reader.text("created"),
-                updated=reader.date("updated") if index == 0 else reader.text("updated"),
+                body_line=parts.body_line + first,
                 metadata={**reader.data.values, **marker},
-                lines=reader.data.lines,
+                **shared_by_all,
                 **fields,
             )
         )
     return documents
 
 
-def _marker(reader: Reader, outline: markdown.Outline, start: int, end: int, body_line: int) -> dict[str, str]:
-    """The fields of a section's ``<!-- kb:rule … -->`` comment."""
+class _Section(NamedTuple):
+    """A rule's part of a page: from its heading's line to the line that it ends with, both 1-based in the body."""
+
+    id: str
+    title: str
+    line: int
+    end: int
+
+
+def _sections(headings: Sequence[markdown.Heading], length: int) -> list[_Section]:
+    """The sections that are rules: of level 2, or of level 3 in a chapter that is no rule itself."""
+    found: list[_Section] = []
+    inside_rule = False
+    for index, heading in enumerate(headings):
+        match = _SECTION.match(heading.text) if heading.level in (2, 3) else None
+        if match and not any(c.isdigit() for c in match["id"]):
+            match = None
+        if heading.level <= 2:
+            inside_rule = match is not None
+        elif inside_rule:
+            continue
+        if match:
+            later = (h.line for h in headings[index + 1 :] if h.level <= heading.level)
+            found.append(_Section(match["id"], match["title"], heading.line, next(later, length + 1) - 1))
+    return found
+
+
+def _marker(reader: Reader, outline: markdown.Outline, section: _Section, body_line: int) -> tuple[dict[str, str], int]:
+    """The fields of a section's ``<!-- kb:rule … -->`` comment, and the comment's line in the file."""
     for comment, line in outline.comments:
-        match = _MARKER.match(comment) if start <= line <= end else None
+        match = _MARKER.match(comment) if section.line <= line <= section.end else None
         if not match:
             continue
+        place = body_line + line - 1
         fields: dict[str, str] = {}
         for field in _MARKER_FIELD.finditer(match["fields"]):
             key, value = field["key"], field["quoted"] if field["quoted"] is not None else field["bare"]
             if key in _MARKER_KEYS:
                 fields[key] = value
             else:
-                reader.findings.append(
-                    Finding(
-                        code="key-unknown",
-                        severity=Severity.ERROR,
-                        message=f"unknown key {key!r} in a kb:rule comment",
-                        location=Location(reader.path, body_line + line - 1),
-                        remedy=f"known: {', '.join(_MARKER_KEYS)}",
-                    )
+                reader.complain_at(
+                    place,
+                    "key-unknown",
+                    f"unknown key {key!r} in a kb:rule comment",
+                    f"known: {', '.join(_MARKER_KEYS)}",
                 )
-        return fields
-    return {}
+        rest = _MARKER_FIELD.sub("", match["fields"]).split()
+        if rest:
+            message = f"{rest[0]!r} in a kb:rule comment is no key=value"
+            reader.complain_at(place, "page-marker", message, "write <!-- kb:rule status=retired -->")
+        return fields, place
+    return {}, body_line + section.line - 1
 
 
-def _marker_word(
-    reader: Reader,
-    marker: Mapping[str, str],
-    key: str,
-    words: type[_Word],
-    default: _Word,
-    heading: markdown.Heading,
-    parts: metadata.Parts,
-) -> _Word:
-    try:
-        return words(marker[key])
-    except ValueError:
-        reader.findings.append(
-            Finding(
-                code="value-word",
-                severity=Severity.ERROR,
-                message=f"{marker[key]!r} is no {key}",
-                location=Location(reader.path, parts.body_line + heading.line - 1),
-                remedy=_one_of(marker[key], [word.value for word in words]),
-            )
-        )
-        return default
-
-
-def _without_code(text: str) -> str:
-    return re.sub(r"`[^`\n]*`", "", text)
+def _marked(reader: Reader, marker: Mapping[str, str], line: int) -> dict[str, Any]:
+    """What a marker says about its rule; the page's frontmatter stands where a word is none."""
+    fields: dict[str, Any] = {}
+    words: dict[str, type[Status | Severity]] = {"status": Status, "severity": Severity}
+    for key, enum in words.items():
+        if key not in marker:
+            continue
+        known = [word.value for word in enum]
+        if marker[key] in known:
+            fields[key] = enum(marker[key])
+        else:
+            reader.complain_at(line, "value-word", f"{marker[key]!r} is no {key}", _one_of(marker[key], known))
+    if "superseded_by" in marker:
+        fields["superseded_by"] = tuple(filter(None, map(str.strip, marker["superseded_by"].split(","))))
+    if "since" in marker and not _is_date(marker["since"]):
+        reader.complain_at(line, "value-date", f"{marker['since']!r} is no date", "write YYYY-MM-DD")
+    if fields.get("status") is Status.SUPERSEDED and not fields.get("superseded_by"):
+        reader.complain_at(line, "status-superseded", "superseded, but by what?", "add superseded_by=<ID>")
+    return fields
 
 
 def _one_of(value: str, words: Sequence[str]) -> str:
