@@ -279,8 +279,12 @@ def _secured(output: str, frame: str, *, copy: bool = False) -> str:
     meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}"><meta name="referrer" content="no-referrer">'
     if copy:
         meta += '<link rel="alternate " type="text/markdown" href="index.md">'
+    output = output.replace("<head>", "<head>" + meta, 1)
     # The theme's script asks for a sitemap beside each page that `[rel=alternate]` finds; a blank is allowed there.
-    return output.replace("<head>", "<head>" + meta, 1).replace('<link rel="alternate" ', '<link rel="alternate " ')
+    output = output.replace('<link rel="alternate" ', '<link rel="alternate " ')
+    # The theme leaves its search dialog without a name.
+    dialog = 'data-md-component="search" role="dialog"'
+    return output.replace(dialog + ">", dialog + ' aria-label="Search">')
 
 
 def _form(lang: str, content: Content, assets: str) -> str:

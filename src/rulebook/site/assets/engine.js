@@ -40,13 +40,13 @@ export class Lookup {
 
   applies(changes) {
     const { data } = this;
-    const places = changes.files.flatMap((change) => sidesOf(change).map(([path, side]) => ({ change, path, side })));
+    const places = changes.files.flatMap((change) => sidesOf(change).map(([path, side]) => ({ change, path, side, names: path.split("/") })));
     const rules = findHits(this.rules, places);
     const reviews = findHits(this.reviews, places);
     const evidence = { places, files: new Map() };
     const touched = new Map();
     for (const [number, hits] of reviews) {
-      touched.set(number, hits.map((hit) => pathReason(hit, data.reviews[number].patterns)));
+      touched.set(number, hits.map(pathReason));
     }
     const covered = new Set();
     const matched = [];
@@ -146,15 +146,25 @@ function sidesOf(change) {
 
 function findHits(index, places) {
   const byPath = new Map();
-  for (const place of places) byPath.set(place.path, [...(byPath.get(place.path) ?? []), place]);
+  for (const place of places) {
+    const found = byPath.get(place.path);
+    if (found) found.push(place);
+    else byPath.set(place.path, [place]);
+  }
   const hits = new Map();
   for (const [path, found] of byPath) {
-    for (const [number, pattern] of index.match(path)) {
+    for (const [number, pattern] of index.match(path, found[0].names)) {
       if (!hits.has(number)) hits.set(number, []);
-      hits.get(number).push(...found.map((place) => ({ ...place, pattern })));
+      const [text] = index.lists[number][pattern];
+      for (const place of found) hits.get(number).push(hitOf(place, pattern, text));
     }
   }
   return hits;
+}
+
+/** A place that met a pattern; spelt out, since a copy by spreading costs several times as much. */
+function hitOf({ change, path, side, names }, pattern, text) {
+  return { change, path, side, names, pattern, text };
 }
 
 /** The rules that were hit in the order in which the command's store gives them. */
@@ -165,8 +175,8 @@ function inStoreOrder(hits, rules) {
   return ordered.map((number) => rules[number]);
 }
 
-function pathReason(hit, patterns) {
-  return { kind: "path", path: hit.path, side: hit.side, pattern: patterns[hit.pattern][0], line: null, text: "" };
+function pathReason(hit) {
+  return { kind: "path", path: hit.path, side: hit.side, pattern: hit.text, line: null, text: "" };
 }
 
 function placeKey({ location }) {
@@ -224,8 +234,9 @@ function findReasons(signal, hits, evidence) {
   };
   const groups = new Map();
   for (const hit of hits) {
-    if (signal.inside && matchList(signal.inside, hit.path.split("/")) < 0) continue;
-    groups.set(hit.change, [...(groups.get(hit.change) ?? []), hit]);
+    if (signal.inside && matchList(signal.inside, hit.names) < 0) continue;
+    if (!groups.has(hit.change)) groups.set(hit.change, []);
+    groups.get(hit.change).push(hit);
   }
   for (const [change, group] of groups) {
     if (signal.changes && !signal.changes.includes(change.status)) continue;
@@ -307,9 +318,8 @@ function partMatches(pattern, part) {
 
 // --- rules ---
 
-function judge(rule, found, evidence) {
-  const hits = found.map((hit) => ({ ...hit, text: rule.patterns[hit.pattern][0] }));
-  const reasons = hits.map((hit) => pathReason(hit, rule.patterns));
+function judge(rule, hits, evidence) {
+  const reasons = hits.map(pathReason);
   let evident = [];
   let direct;
   if (rule.look_for === null) {
@@ -325,7 +335,8 @@ function judge(rule, found, evidence) {
   }
   const { missing, triggers, shown } = judgeCoChanges(rule, hits, evidence);
   const answer = answerOf(rule, direct || shown ? "direct" : "possible", [...evident, ...triggers, ...reasons], missing);
-  const sharpest = hits.map((hit) => rule.sharpness[hit.pattern]).reduce((best, other) => (compare(other, best) > 0 ? other : best));
+  const met = [...new Set(hits.map((hit) => hit.pattern))].map((pattern) => rule.sharpness[pattern]);
+  const sharpest = met.reduce((best, other) => (compare(other, best) > 0 ? other : best));
   return { answer, rank: rankOf(rule, answer, sharpest) };
 }
 
@@ -337,7 +348,7 @@ function judgeCoChanges(rule, hits, evidence) {
     const [fired] = findReasons(when, whenHits(when, hits, evidence), evidence);
     if (!fired) continue;
     const absent = then.filter(
-      ([, patterns]) => patterns.length && !evidence.places.some((place) => matchList(patterns, place.path.split("/")) >= 0),
+      ([, patterns]) => patterns.length && !evidence.places.some((place) => matchList(patterns, place.names) >= 0),
     );
     for (const [text] of absent) {
       if (missing.has(text)) continue;
@@ -351,10 +362,12 @@ function judgeCoChanges(rule, hits, evidence) {
 
 function whenHits(when, hits, evidence) {
   if (!when.inside) return hits;
-  return evidence.places.flatMap((place) => {
-    const pattern = matchList(when.inside, place.path.split("/"));
-    return pattern < 0 ? [] : [{ ...place, pattern, text: when.inside[pattern][0] }];
-  });
+  const found = [];
+  for (const place of evidence.places) {
+    const pattern = matchList(when.inside, place.names);
+    if (pattern >= 0) found.push(hitOf(place, pattern, when.inside[pattern][0]));
+  }
+  return found;
 }
 
 function answerOf(rule, relevance, reasons, missing) {
@@ -384,9 +397,13 @@ function rankOf(rule, answer, sharpest) {
 }
 
 function orderReasons(reasons) {
-  const unique = [...new Map(reasons.map((reason) => [JSON.stringify(reason), reason])).values()];
-  const key = (reason) => [KINDS.indexOf(reason.kind), reason.path, reason.line ?? 0, reason.pattern];
-  return unique.sort((one, other) => compare(key(one), key(other)));
+  const unique = new Map();
+  for (const reason of reasons) {
+    const { kind, path, side, pattern, line, text } = reason;
+    const key = [kind, path, side, pattern, line, text].join("\n");
+    if (!unique.has(key)) unique.set(key, { reason, key: [KINDS.indexOf(kind), path, line ?? 0, pattern] });
+  }
+  return [...unique.values()].sort((one, other) => compare(one.key, other.key)).map(({ reason }) => reason);
 }
 
 // --- sources ---

@@ -4,7 +4,7 @@
 export function matchList(patterns, names) {
   for (let at = patterns.length - 1; at >= 0; at -= 1) {
     const [, negated, alternatives] = patterns[at];
-    if (alternatives.some((alternative) => matchAlternative(alternative, names))) return negated ? -1 : at;
+    for (const alternative of alternatives) if (matchAlternative(alternative, names)) return negated ? -1 : at;
   }
   return -1;
 }
@@ -17,11 +17,16 @@ function matchAlternative([floating, folder, blocks], names) {
     const last = limit - block.length;
     const final = anywhere ? last : Math.min(start, last);
     let place = start;
-    while (place <= final && !block.every((segment, at) => matchSegment(segment, names[place + at]))) place += 1;
+    while (place <= final && !matchBlock(block, names, place)) place += 1;
     if (place > final) return false;
     start = place + block.length;
     anywhere = 1;
   }
+  return true;
+}
+
+function matchBlock(block, names, place) {
+  for (let at = 0; at < block.length; at += 1) if (!matchSegment(block[at], names[place + at])) return false;
   return true;
 }
 
@@ -101,8 +106,7 @@ export class PlaceIndex {
   }
 
   /** The lists that cover a path, in their order, each with the place of the pattern that decides. */
-  match(path) {
-    const names = path.split("/");
+  match(path, names = path.split("/")) {
     const numbers = new Set();
     for (const token of pathTokens(names)) for (const number of this.filed.get(token) ?? []) numbers.add(number);
     return [...numbers]

@@ -8,6 +8,9 @@ const lossy = new TextDecoder("utf-8", { ignoreBOM: true });
 const ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 const GAPS = new RegExp(`[${SPACE}]+`, "gu");
 
+// Where the order of UTF-16 units is not that of code points.
+const BEYOND = /[\ud800-\uffff]/;
+
 /** What keeps a question from being answered; the message is for people. */
 export class InputError extends Error {}
 
@@ -87,10 +90,9 @@ export function compare(one, other) {
     }
     return one.length - other.length;
   }
-  if (typeof one === "string" && /[\ud800-\uffff]/.test(one + other)) {
-    return compare(points(one), points(other));
-  }
-  return one < other ? -1 : one > other ? 1 : 0;
+  if (one === other) return 0;
+  if (typeof one === "string" && BEYOND.test(one) && BEYOND.test(other)) return compare(points(one), points(other));
+  return one < other ? -1 : 1;
 }
 
 function points(text) {

@@ -1,0 +1,117 @@
+"""Figures of the site: the time to build it, the cost of a rule, the look-up page's script time.
+
+python benchmarks/docs_site.py
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from generate import write_paths, write_rules
+from rulebook import site
+from rulebook.site.lookup import lookup_data
+from rulebook.store import open_store
+
+ROOT = Path(__file__).parent.parent
+ASSETS = Path(site.__file__).parent / "assets"
+TIMED = """
+import { readFileSync } from "node:fs";
+import { Lookup, readChange } from "./engine.js";
+const data = JSON.parse(readFileSync("data.json", "utf8"));
+const input = readFileSync("input", "utf8");
+const times = [];
+for (let run = 0; run < 5; run += 1) {
+  const begun = performance.now();
+  const lookup = new Lookup(data);
+  const answer = lookup.applies(readChange(input));
+  times.push(performance.now() - begun);
+  if (run === 0) process.stderr.write(`${answer.rules.length} rules match\\n`);
+}
+process.stdout.write(JSON.stringify(times));
+"""
+
+
+def build_seconds(config: Path, out: Path, runs: int = 3) -> float:
+    """The best time of a whole `mkdocs build --strict` process, in seconds."""
+    best = float("inf")
+    for _ in range(runs):
+        begun = time.perf_counter()
+        command = [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "-f", str(config), "-d", str(out)]
+        subprocess.run(command, check=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+        best = min(best, time.perf_counter() - begun)
+    return best
+
+
+def plain_config(folder: Path, pages: Path) -> Path:
+    """A site of plain Material with the Markdown copies of another one as its documents."""
+    for page in pages.rglob("*.md"):
+        place = folder / "docs" / page.relative_to(pages)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(page, place)
+    config = folder / "mkdocs.yml"
+    # Links to folders are no links to documents; MkDocs only tells, at a level that does not count.
+    config.write_text(
+        '{"site_name": "S", "theme": {"name": "material", "font": false}, "plugins": ["search"],'
+        ' "validation": {"links": {"unrecognized_links": "ignore", "not_found": "ignore"}}}'
+    )
+    return config
+
+
+def generated_config(folder: Path, count: int) -> Path:
+    write_rules(folder, count)
+    (folder / "docs").mkdir()
+    config = folder / "mkdocs.yml"
+    config.write_text(
+        '{"site_name": "S", "theme": {"name": "material", "font": false}, "plugins": ["search", "rulebook"]}'
+    )
+    return config
+
+
+def script_milliseconds(folder: Path, root: Path, repo: str, paths: list[str]) -> list[float]:
+    """Five times from parsed data and pasted text to the answer, in milliseconds; the first one is cold."""
+    shutil.copytree(ASSETS, folder, dirs_exist_ok=True)
+    (folder / "package.json").write_text('{"type": "module"}')
+    (folder / "timed.js").write_text(TIMED)
+    with open_store(str(root), str(folder / "store")) as store:
+        (folder / "data.json").write_text(json.dumps(lookup_data(store, repo, str)))
+    (folder / "input").write_text("\n".join(paths))
+    done = subprocess.run(["node", "timed.js"], cwd=folder, check=True, capture_output=True, text=True)
+    print(f"  {done.stderr.strip()}")
+    return [float(value) for value in json.loads(done.stdout)]
+
+
+def main() -> None:
+    with tempfile.TemporaryDirectory() as name:
+        scratch = Path(name)
+        own = build_seconds(ROOT / "mkdocs.yml", scratch / "own")
+        plain = build_seconds(plain_config(scratch / "plain", scratch / "own"), scratch / "plain-out")
+        print(f"own site: {own:.2f} s; plain Material with the same Markdown: {plain:.2f} s")
+        print(f"ratio: {own / plain:.2f} (<= 3)")
+        each = {}
+        for count in (100, 1000):
+            config = generated_config(scratch / f"generated-{count}", count)
+            seconds = build_seconds(config, scratch / f"out-{count}", 1)
+            each[count] = seconds / count
+            print(f"{count} generated rules: {seconds:.1f} s, {1000 * each[count]:.1f} ms a rule")
+        print(f"cost of a rule, 1,000 against 100: {each[1000] / each[100]:.2f} (<= 1)")
+        random.seed(1)
+        history = (ROOT / "tests/data/afd-plugin-history.jsonl").read_text().splitlines()
+        known = sorted({item[1] for line in history for item in json.loads(line)["changes"]})
+        paths = [f"{random.choice(known)}{'' if number < 500 else number}" for number in range(3000)]
+        times = script_milliseconds(scratch / "js-own", ROOT, "afd-plugin", list(dict.fromkeys(paths)))
+        print(f"3,000 paths, own rules: {max(times):.0f} ms at worst, {min(times):.0f} ms at best (<= 200)")
+        write_rules(scratch / "large", 5000)
+        times = script_milliseconds(scratch / "js-large", scratch / "large", "demo", write_paths(3000, 5000))
+        print(f"3,000 paths, 5,000 rules: {max(times):.0f} ms at worst, {min(times):.0f} ms at best (<= 1000)")
+
+
+if __name__ == "__main__":
+    main()
