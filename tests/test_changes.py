@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import gc
-import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
@@ -494,24 +493,18 @@ def test_messages_show_odd_names_harmlessly() -> None:
     assert raised.value.message.isprintable()
 
 
-def test_reading_takes_linear_time() -> None:
-    def measure(pairs: int) -> float:
-        head = f"diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,{pairs} +1,{pairs} @@\n"
-        text = (head + "-    an old line\n+    a new line\n" * pairs).encode()
-        start = time.perf_counter()
-        assert len(parse_diff(text).files[0].hunks[0].lines) == 2 * pairs  # type: ignore[index]
-        return time.perf_counter() - start
-
-    measure(1000)
-    # Eightfold input: eightfold time, or 64-fold if it were quadratic.
-    assert min(measure(40_000) for _ in range(3)) < 32 * min(measure(5_000) for _ in range(3))
+def test_a_hundred_thousand_lines_are_read() -> None:
+    pairs = 50_000
+    head = f"diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1,{pairs} +1,{pairs} @@\n"
+    text = (head + "-    an old line\n+    a new line\n" * pairs).encode()
+    (change,) = parse_diff(text).files
+    assert len(change.hunks[0].lines) == 2 * pairs  # type: ignore[index]
+    assert change.hunks[0].lines[-1].new == pairs  # type: ignore[index]
 
 
-def test_an_endless_header_takes_no_time() -> None:
-    start = time.perf_counter()
+def test_an_endless_header_is_refused() -> None:
     with pytest.raises(UnreadableInput):
         parse_diff(b"diff --git " + b"a b " * 250_000)
-    assert time.perf_counter() - start < 2
 
 
 # --- laws -------------------------------------------------------------------------------------

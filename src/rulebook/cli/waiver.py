@@ -389,7 +389,9 @@ def _filed(clone: Repository, commit: str, paths: Sequence[str], folder: str) ->
     return [read_waiver(path, data.decode("utf-8", "replace")) for path, data in texts.items() if data is not None]
 
 
-def reaching_baseline(known: Baseline | None, change: ChangeSet, clone: Repository | None, *, quiet: bool) -> Baseline | None:
+def reaching_baseline(
+    known: Baseline | None, change: ChangeSet, clone: Repository | None, *, quiet: bool
+) -> Baseline | None:
     """The baseline, unless the change was made on a tree from before it.
 
     What the baseline lists was new to such a change: nothing of it existed that could be grandfathered.
