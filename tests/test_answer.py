@@ -659,3 +659,32 @@ def test_rule_without_text_in_its_title_or_body(base: Base) -> None:
     base.rule("R", body="")
     assert list(base.applies("x").rules) == ["R"]
     assert SECTIONS
+
+
+def test_a_plain_diff_says_which_rules_it_shows_too_little_to(tmp_path: Path) -> None:
+    from kb import make_kb, rule
+
+    look_for = "[{functions: [close]}]"
+    root = make_kb(tmp_path, {"rules/demo/A-1.md": rule("A-1", look_for=look_for), "rules/demo/A-2.md": rule("A-2")})
+    diff = b"--- a/src/a.py\n+++ b/src/a.py\n@@ -9,1 +9,1 @@\n-        x = 1\n+        x = 2\n"
+    with open_store(str(root)) as store:
+        (hint,) = answer.applies(store, parse_diff(diff), "demo").hints
+        assert hint.startswith("A-1 ask which function")
+        (hint,) = answer.applies(store, parse_diff(b""), "demo").hints
+        assert "empty" in hint
+
+
+def test_errors_in_the_content_stand_in_the_answer(tmp_path: Path) -> None:
+    from kb import make_kb
+
+    root = make_kb(tmp_path, {"rules/demo/BAD-1.md": b"\xff"})
+    with open_store(str(root)) as store:
+        report = answer.applies(store, from_paths(["src/a.py"]), "demo")
+    assert report.notes == ("rules/demo/BAD-1.md:1: is not UTF-8: byte 0xff in line 1; see: rulebook lint",)
+
+
+def test_a_path_that_no_file_can_have_is_refused() -> None:
+    from rulebook.errors import UsageError
+
+    with pytest.raises(UsageError, match="longer than 4096"):
+        from_paths(["a/" * 3000 + "x"])

@@ -275,7 +275,7 @@ def test_a_read_only_store_still_answers(tmp_path: Path, read_only: Path) -> Non
         assert store.folder == str(read_only)
         assert store.stats.kept == 2
     (root / "rules/demo/DEMO-2.md").write_text(rule("DEMO-2"))
-    with pytest.raises(sqlite3.OperationalError, match="readonly"):
+    with pytest.raises(StoreError, match="readonly"):
         open_store(str(root), str(read_only))
 
 

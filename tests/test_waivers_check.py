@@ -59,7 +59,7 @@ def test_a_patch_without_a_waiver_fails_with_a_remedy(tmp_path):
     assert codes(report) == {"patch-unwaived", "waiver-missing"}
     assert signoff_line(report) == ""
     missing = next(finding for finding in report.findings if finding.code == "waiver-missing")
-    assert missing.remedy == "draft it: rulebook waiver new --pr 7"
+    assert missing.remedy == "draft it: rulebook waiver new --pr 7 --git BASE...HEAD --out docs/waiver"
     assert verdict_line(report).startswith("FAIL (ENG-1, PR #7): source-rewrite of vllm at scripts/m3.sh:3")
 
 

@@ -256,3 +256,29 @@ def test_a_baseline_excuses_nothing_in_a_change_from_before_it(place):
     repo.commit({"scripts/m3.sh": REANCHORED})
     touched = json.loads(run(place, "check", "--pr", "8", "--git", "HEAD", "--format", "json"))
     assert {patch["status"] for patch in touched["patches"]} <= {"grandfathered"}
+
+
+def test_a_script_that_cannot_be_read_is_no_pass(place):
+    """A NUL makes a file binary to git, and bash runs it all the same."""
+    place[0].commit({"scripts/m3.sh": b"#!/bin/bash\nsed -i s/a/b/ /x/dist-packages/vllm/a.py\n# \0\n"})
+    data = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "json", code=1))
+    assert data["verdict"] == "fail"
+    assert [(f["code"], f["severity"]) for f in data["findings"]] == [("file-unread", "error")]
+
+
+def test_a_draft_that_could_not_be_written_leaves_nothing(place, tmp_path):
+    import os
+    import resource
+    import signal
+
+    place[0].commit({"scripts/m3.sh": PATCH})
+    before = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, limits[1]))
+        with pytest.raises(RulebookError, match="cannot be written"):
+            run(place, "new", "--pr", "7", "--git", "HEAD", "--out", str(tmp_path / "out"))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+        signal.signal(signal.SIGXFSZ, before)
+    assert os.listdir(tmp_path / "out") == []

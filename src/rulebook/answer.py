@@ -5,7 +5,7 @@ Every function takes an open store and plain arguments and returns a report; non
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook import scope
@@ -115,8 +115,29 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
         unmatched=tuple(change.path for change in changes.files if id(change) not in covered),
         examined_rules=store.count(Kind.RULE, repo),
         examined_reviews=store.count(Kind.REVIEW),
-        notes=changes.notes,
+        notes=(*changes.notes, *([store.trouble] if store.trouble else [])),
+        hints=tuple(_hints(changes, rules, owners.values())),
     )
+
+
+def _hints(changes: ChangeSet, rules: Sequence[RuleMatch], owners: Iterable[Rule | ReviewDigest]) -> Iterator[str]:
+    """What whoever asked could do for a better answer."""
+    if not changes.files:
+        yield "The change is empty: was it made without an error?"
+    if changes.reader is None and any(change.hunks for change in changes.files):
+        possible = {match.location for match in rules if match.relevance is Relevance.POSSIBLE}
+        asking = [
+            owner.id
+            for owner in owners
+            if isinstance(owner, Rule)
+            and owner.location in possible
+            and any(signal.functions for signal in owner.look_for or ())
+        ]
+        if asking:
+            yield (
+                f"{', '.join(sorted(asking, key=natural_key))} ask which function a line stands in, of which a diff"
+                " shows little: --git, or a diff made with -W, tells more."
+            )
 
 
 def _find_hits(store: Store, changes: ChangeSet, repo: str) -> dict[int, list[PathHit]]:

@@ -32,6 +32,9 @@ _STATUS_LETTERS: Mapping[str, ChangeStatus] = {
 }
 
 
+#: Linux's PATH_MAX; a longer path is an accident or an attack, and each of its folders would be looked up.
+MAX_PATH = 4096
+
 # --- lists of paths ---------------------------------------------------------------------------
 
 
@@ -108,6 +111,8 @@ def _place_in_repository(path: str, top: str | None) -> str:
     """``path`` relative to the repository's root, in its shortest form."""
     if not path:
         raise UsageError("an empty path", "name the changed files, relative to the repository's root")
+    if len(path) > MAX_PATH:
+        raise UsageError(f"{show_path(path[:60])}… is longer than {MAX_PATH} characters", "no file has such a path")
     place = path
     if path.startswith("/") and top is not None:
         # As written, or else through symbolic links: /tmp is one on macOS.

@@ -415,3 +415,5 @@ class AppliesReport(NamedTuple):
     examined_rules: int
     examined_reviews: int
     notes: tuple[str, ...] = ()
+    #: What a person who asked could do for a better answer; no part of the answer.
+    hints: tuple[str, ...] = ()

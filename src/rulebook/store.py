@@ -196,6 +196,16 @@ class Store:
             found.extend(_finding_from(item) for item in json.loads(text))
         return found
 
+    @property
+    def trouble(self) -> str:
+        """One line about errors in the content, which may hide rules; empty where there are none."""
+        broken = [finding for finding in self.findings() if finding.severity is Severity.ERROR]
+        if not broken:
+            return ""
+        path, line = broken[0].location
+        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
+        return f"{path}{f':{line}' if line else ''}: {broken[0].message}{more}; see: rulebook lint"
+
     def count(self, kind: Kind, repo: str | None = None) -> int:
         """How many documents there are that can match a change."""
         if repo is None:
@@ -348,7 +358,12 @@ def open_store(root: str, folder: str | None = None, *, progress: Progress | Non
     note = ""
     if folder is not None:
         secure_folder(folder, root)
-        return _checked(_open_in(root, folder, progress))
+        try:
+            return _checked(_open_in(root, folder, progress))
+        except (sqlite3.OperationalError, OSError) as error:
+            raise StoreError(
+                f"the store in {folder} cannot be written: {error}", "make room, or name another"
+            ) from None
     try:
         folder = default_folder(root)
         secure_folder(folder, root)

@@ -20,17 +20,20 @@ if TYPE_CHECKING:
 MAX_INPUT = 256 << 20
 
 
-def load(root: str, index: str, *, quiet: bool) -> Store:
-    """Opens the knowledge base's store, refreshed, and passes its notes on."""
+def load(root: str, index: str, *, quiet: bool, findings: bool = True) -> Store:
+    """Opens the knowledge base's store, refreshed, and passes its notes on.
+
+    Args:
+        root: what ``--root`` says.
+        index: what ``--index`` says.
+        quiet: whether notes are muted.
+        findings: whether to tell of errors in the content here; a report may tell of them itself.
+    """
     store = open_store(root_of(root), index or None, progress=terminal.progress_bar("reading", quiet=quiet))
     for text in store.notes:
         terminal.note(f"note: {text}", quiet=quiet)
-    broken = [finding for finding in store.findings() if finding.severity.value == "error"]
-    if broken:
-        first = broken[0]
-        place = first.location.path + (f":{first.location.line}" if first.location.line else "")
-        more = f", and {len(broken) - 1} more" if len(broken) > 1 else ""
-        terminal.note(f"note: {place}: {first.message}{more}; see: rulebook lint", quiet=quiet)
+    if findings and store.trouble:
+        terminal.note(f"note: {store.trouble}", quiet=quiet)
     return store
 
 
@@ -45,6 +48,18 @@ def checkouts(options: Sequence[str]) -> dict[str, str]:
     return found
 
 
+def current_folder() -> str:
+    """The working directory.
+
+    Raises:
+        NoKnowledgeBase: it was deleted.
+    """
+    try:
+        return os.getcwd()
+    except OSError:
+        raise NoKnowledgeBase("the current directory does not exist any more", "change into another one") from None
+
+
 def here(*, needed: bool = True) -> Repository | None:
     """The git repository around the current directory, if there is one.
 
@@ -52,7 +67,7 @@ def here(*, needed: bool = True) -> Repository | None:
         GitError: git is missing or refuses the repository, and it is ``needed``; else ``None`` is the answer.
     """
     # Asking git costs a process; a folder without .git at or above it needs none.
-    folder = os.getcwd()
+    folder = current_folder()
     while not os.path.lexists(os.path.join(folder, ".git")):
         parent = os.path.dirname(folder)
         if parent == folder:
@@ -120,7 +135,7 @@ def read_change(
 def root_of(root: str) -> str:
     """The knowledge base's folder: the one given, else the nearest at or above the current directory."""
     if not root:
-        return find_root(os.getcwd())
+        return find_root(current_folder())
     if not os.path.isfile(os.path.join(root, CONFIG_NAME)):
         raise NoKnowledgeBase(f"no knowledge base at {root}: there is no {CONFIG_NAME}", "name its folder with --root")
     return os.path.realpath(root)

@@ -62,12 +62,12 @@ def applies(
     """
     from rulebook import answer
 
-    with inputs.load(root, index, quiet=quiet) as store:
+    with inputs.load(root, index, quiet=quiet, findings=False) as store:
         change, alias, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
         if change is None:
             raise UsageError("no change is given", "give paths, or -, or --diff FILE, or --git RANGE")
         report = answer.applies(store, change, alias, checkout=clone)
-    for text in report.notes:
+    for text in (*report.notes, *report.hints):
         terminal.note(f"note: {text}", quiet=quiet)
     if output is AppliesFormat.JSON:
         from rulebook.render import data

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rulebook.cli import inputs, options, terminal
 from rulebook.cli.terminal import Color
-from rulebook.errors import EXIT_FINDINGS, GitError, UsageError
+from rulebook.errors import EXIT_FINDINGS, GitError, RulebookError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -257,10 +258,13 @@ def new(
     except FileExistsError:
         raise UsageError(f"{place} exists, and is left as it is", "edit it, or move it away first") from None
     except OSError as error:
-        raise UsageError(f"{place} cannot be written: {error.strerror}", "name another folder with --out") from None
+        # Half a draft would stand in the way of the next one.
+        with suppress(OSError):
+            os.remove(place)
+        raise RulebookError(f"{place} cannot be written: {error.strerror}", "name another folder with --out") from None
     terminal.write(f"{place}\n")
     terminal.note(
-        "note: replace each '<!-- write: … -->' comment; 'rulebook lint' names those that are left", quiet=quiet
+        "note: replace each '<!-- write: … -->' comment; 'rulebook waiver check' names those that are left", quiet=quiet
     )
 
 

@@ -88,6 +88,10 @@ class CheckReport:
         return posixpath.join(self.folder, f"{self.pr}.md")
 
 
+#: Files that a shell or Python runs, by their names.
+_RUNNABLE = (".sh", ".bash", ".py", ".slurm", ".sbatch", ".patch", ".diff")
+
+
 def waiver_folder(policy: Policy, configured: str = "") -> str:
     """The folder of the target repository that waivers are filed in.
 
@@ -148,8 +152,10 @@ def check(
             )
         )
     for path, reason in found.unread:
+        # What can run and was not read may hold anything, so it is no pass.
+        severity = Severity.ERROR if path.lower().endswith(_RUNNABLE) else Severity.WARNING
         findings.append(
-            _finding("file-unread", f"was not looked at: {reason}", "look at it yourself", path, 0, Severity.WARNING)
+            _finding("file-unread", f"was not looked at: {reason}", "look at it yourself", path, 0, severity)
         )
     if not changes.complete:
         message = "the change is cut: what is missing from it was not looked at"
@@ -295,7 +301,7 @@ def _missing(
             "waiver-missing",
             f"the change patches {', '.join(dict.fromkeys(n for item in unwaived for n in item.patch.targets))}"
             f" and does not add {folder}/{pr}.md",
-            f"draft it: rulebook waiver new --pr {pr}",
+            f"draft it: rulebook waiver new --pr {pr} --git BASE...HEAD --out {folder}",
             f"{folder}/{pr}.md",
             0,
         )
