@@ -18,7 +18,12 @@ def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     """No test sees the user's caches, configuration, colours or git settings, or leaves anything in them."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("RULEBOOK_", "GIT_", "GITHUB_", "XDG_")) or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "PYTHONUNBUFFERED"):
+        if name.startswith(("RULEBOOK_", "GIT_", "GITHUB_", "XDG_")) or name in (
+            "NO_COLOR",
+            "FORCE_COLOR",
+            "COLUMNS",
+            "PYTHONUNBUFFERED",
+        ):
             monkeypatch.delenv(name)
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))

@@ -80,7 +80,7 @@ def _check_ids(catalog: Catalog) -> Iterator[Finding]:
     seen: dict[tuple[str, str, str], Document] = {}
     for document in catalog.documents:
         # File systems and people do not tell capitals apart reliably.
-        key = (document.kind.value, document.id.lower(), document.lang)
+        key = (document.kind.value, document.id.lower(), document.lang if is_twin(document) else "")
         first = seen.setdefault(key, document)
         if first is not document:
             place = f"{first.location.path}:{first.location.line}"
@@ -124,19 +124,19 @@ def _check_supersession(catalog: Catalog) -> Iterator[Finding]:
                 "set status: superseded",
                 "superseded_by",
             )
-        chain = [rule.id]
-        pending = list(rule.superseded_by)
+        seen: set[str] = set()
+        pending: list[tuple[str, ...]] = [(rule.id, name) for name in rule.superseded_by if name != rule.id]
         while pending:
-            name = pending.pop()
+            *chain, name = pending.pop()
             if name == rule.id:
-                shown = " → ".join([*chain, rule.id])
+                shown = " → ".join([*chain, name])
                 yield _finding(
                     rule, "supersession-loop", f"it supersedes itself: {shown}", "break the loop", "superseded_by"
                 )
                 break
-            if name in rules and name not in chain:
-                chain.append(name)
-                pending += rules[name].superseded_by
+            if name in rules and name not in seen:
+                seen.add(name)
+                pending += [(*chain, name, after) for after in rules[name].superseded_by]
 
 
 def _check_repositories(catalog: Catalog) -> Iterator[Finding]:
@@ -172,9 +172,12 @@ def _check_repositories(catalog: Catalog) -> Iterator[Finding]:
 
 def _check_twins(catalog: Catalog) -> Iterator[Finding]:
     originals = {document.location.path: document for document in catalog.documents if not is_twin(document)}
+    unreadable = {finding.location.path for finding in catalog.findings}
     for path, twins in catalog.twins().items():
         original = originals.get(path)
         for twin in twins:
+            if original is None and path in unreadable:
+                continue
             if original is None:
                 yield _finding(twin, "twin-orphan", f"there is no {path} that this is a twin of", "rename or remove it")
                 continue

@@ -31,6 +31,7 @@ COMMANDS = {
     "retire": "stale",
     "waiver": "waiver",
     "comment": "comment",
+    "site": "site",
 }
 
 

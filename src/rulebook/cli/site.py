@@ -28,7 +28,7 @@ def site(
 ) -> None:
     """Builds the documentation site: MkDocs with the knowledge base's mkdocs.yml, or with a plain one.
 
-    Needs the extra 'site': pip install "repo-rulebook[site]".
+    Needs the packages of the extra "site".
     """
     try:
         from rulebook.site import build
