@@ -257,7 +257,8 @@ def _common(reader: Reader, kind: Kind, parts: metadata.Parts, stem: str, twin_o
     if kind is Kind.WAIVER:
         identity = identity or f"{reader.text('repo') or reader.path.split('/')[-2]}#{stem}"
     elif not identity:
-        reader.complain("key-missing", "'id' is missing", f"add a line 'id: {stem}'")
+        if not reader.data.values.get("id"):
+            reader.complain("key-missing", "'id' is missing", f"add a line 'id: {stem}'")
         identity = stem
     elif kind is Kind.RULE and not _ID.match(identity):
         reader.complain("id-shape", f"{identity!r} is no id", "use letters, digits, '-', '.' and '_'", "id")
@@ -265,7 +266,7 @@ def _common(reader: Reader, kind: Kind, parts: metadata.Parts, stem: str, twin_o
         reader.complain("id-file", f"the id {identity!r} is not the file's name", f"name the file {identity}.md", "id")
     elif kind is Kind.REVIEW and not _REVIEW_ID.match(identity):
         reader.complain("id-shape", f"{identity!r} is no digest's id", "write owner/name#PR, quoted", "id")
-    if not reader.text("title") and (kind is not Kind.RULE or twin_of):
+    if not reader.data.values.get("title") and (kind is not Kind.RULE or twin_of):
         reader.complain("key-missing", "'title' is missing", "add a line 'title: …'")
     if twin_of and reader.text("lang", twin_of) != twin_of:
         reader.complain(
@@ -463,6 +464,7 @@ def _signal(reader: Reader, item: Any, key: tuple[str | int, ...]) -> Signal | N
     if not isinstance(item, dict):
         reader.complain("signal-shape", "a signal is no mapping", f"known keys: {', '.join(_SIGNAL_KEYS)}", *key)
         return None
+    before = len(reader.findings)
     for name in item:
         if name not in _SIGNAL_KEYS:
             near = difflib.get_close_matches(name, _SIGNAL_KEYS, 1, 0.5)
@@ -476,6 +478,9 @@ def _signal(reader: Reader, item: Any, key: tuple[str | int, ...]) -> Signal | N
         return None
     if inside:
         fields["inside"] = _patterns(reader, item["inside"], *key, "inside")
+    if not any(fields.values()) and noted > before:
+        # The condition is there, under a key that nobody knows.
+        return None
     if not any(fields.values()):
         reader.complain("signal-empty", "a signal states no condition", f"known: {', '.join(_SIGNAL_KEYS)}", *key)
         return None
