@@ -93,7 +93,7 @@ def _check_references(catalog: Catalog) -> Iterator[Finding]:
     known = {rule.id for rule in catalog.rules}
 
     def check(document: Document, key: str, name: str, index: int) -> Iterator[Finding]:
-        if name == document.id:
+        if name == document.id and isinstance(document, Rule):
             yield _finding(document, "reference-self", f"{key!r} names the rule itself", "remove it", key, index)
         elif name not in known:
             near = difflib.get_close_matches(name, known, 1, 0.6)
