@@ -115,8 +115,13 @@ def _check_references(catalog: Catalog) -> Iterator[Finding]:
 
 def _check_supersession(catalog: Catalog) -> Iterator[Finding]:
     rules = {rule.id: rule for rule in catalog.rules}
+    # Either side may state it: "A superseded_by B" and "B supersedes A" are the same step.
+    successors: dict[str, dict[str, None]] = {name: dict.fromkeys(rule.superseded_by) for name, rule in rules.items()}
     for rule in rules.values():
-        if rule.superseded_by and rule.status in (Status.ACTIVE, Status.CONTESTED):
+        for name in rule.supersedes:
+            successors.get(name, {})[rule.id] = None
+    for rule in rules.values():
+        if rule.superseded_by and rule.status.matches:
             yield _finding(
                 rule,
                 "status-superseded",
@@ -124,19 +129,31 @@ def _check_supersession(catalog: Catalog) -> Iterator[Finding]:
                 "set status: superseded",
                 "superseded_by",
             )
-        seen: set[str] = set()
-        pending: list[tuple[str, ...]] = [(rule.id, name) for name in rule.superseded_by if name != rule.id]
-        while pending:
-            *chain, name = pending.pop()
-            if name == rule.id:
-                shown = " → ".join([*chain, name])
-                yield _finding(
-                    rule, "supersession-loop", f"it supersedes itself: {shown}", "break the loop", "superseded_by"
-                )
-                break
-            if name in rules and name not in seen:
-                seen.add(name)
-                pending += [(*chain, name, after) for after in rules[name].superseded_by]
+    for loop in _loops(successors):
+        for turn, name in enumerate(loop):
+            shown = " → ".join([*loop[turn:], *loop[:turn], name])
+            key = "superseded_by" if rules[name].superseded_by else "supersedes"
+            yield _finding(rules[name], "supersession-loop", f"it supersedes itself: {shown}", "break the loop", key)
+
+
+def _loops(successors: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:
+    """The circles of a graph, one for each edge that closes one, found in a single walk in depth."""
+    done: set[str] = set()
+    for start in successors:
+        path: dict[str, Iterator[str]] = {}
+        if start not in done:
+            path[start] = iter(successors[start])
+        while path:
+            name, rest = next(reversed(path.items()))
+            after = next(rest, None)
+            if after is None:
+                done.add(name)
+                del path[name]
+            elif after in path and after != name:
+                names = [*path]
+                yield tuple(names[names.index(after) :])
+            elif after in successors and after not in done and after != name:
+                path[after] = iter(successors[after])
 
 
 def _check_repositories(catalog: Catalog) -> Iterator[Finding]:
@@ -171,21 +188,35 @@ def _check_repositories(catalog: Catalog) -> Iterator[Finding]:
 
 
 def _check_twins(catalog: Catalog) -> Iterator[Finding]:
-    originals = {document.location.path: document for document in catalog.documents if not is_twin(document)}
+    originals: dict[str, dict[str, Document]] = {}
+    for document in catalog.documents:
+        if not is_twin(document):
+            originals.setdefault(document.location.path, {})[document.id] = document
     unreadable = {finding.location.path for finding in catalog.findings}
     for path, twins in catalog.twins().items():
-        original = originals.get(path)
+        known = originals.get(path, {})
+        seen: dict[str, set[str]] = {}
         for twin in twins:
-            if original is None and path in unreadable:
+            seen.setdefault(twin.location.path, set()).add(twin.id)
+            original = known.get(twin.id)
+            if not known:
+                # What cannot be read may well be there.
+                if path not in unreadable:
+                    message = f"there is no {path} that this is a twin of"
+                    yield _finding(twin, "twin-orphan", message, "rename or remove it")
                 continue
             if original is None:
-                yield _finding(twin, "twin-orphan", f"there is no {path} that this is a twin of", "rename or remove it")
-                continue
-            if twin.id != original.id:
-                yield _finding(
-                    twin, "twin-id", f"the id is not the original's, {original.id!r}", "repeat that id", "id"
-                )
+                wanted = " or ".join(map(repr, [*known][:3]))
+                yield _finding(twin, "twin-id", f"the id is not the original's, {wanted}", "repeat that id", "id")
+                if len(known) > 1:
+                    continue
+                (original,) = known.values()
             yield from _compare_twins(original, twin)
+        for place, ids in seen.items():
+            # A page of rules may have lost some on the way; a single one shows by its id.
+            for lost in known.keys() - ids if len(known) > 1 else ():
+                message = f"it has no section for {lost!r}, which the original has"
+                yield Finding("twin-section", Severity.ERROR, message, Location(place, 1), "add it")
 
 
 def _compare_twins(original: Document, twin: Document) -> Iterator[Finding]:
@@ -219,13 +250,15 @@ def _compare_twins(original: Document, twin: Document) -> Iterator[Finding]:
 
 
 def _check_sections(catalog: Catalog) -> Iterator[Finding]:
+    # A twin does not repeat the status.
+    inert = {rule.id for rule in catalog.rules if rule.status in (Status.RESERVED, Status.RETIRED)}
     for document in catalog.documents:
         languages = SECTIONS.get(document.kind)
         # A section of a page of rules has no sections of its own.
         whole_file = document.location.line <= 1
         if languages is None or document.lang not in languages or not whole_file:
             continue
-        if isinstance(document, Rule) and document.status in (Status.RESERVED, Status.RETIRED):
+        if document.kind is Kind.RULE and document.id in inert:
             continue
         fixed = languages[document.lang]
         outline = markdown.outline(document.body)
