@@ -230,6 +230,25 @@ def test_supersession_may_not_run_in_circles(tmp_path: Path) -> None:
     assert [f[0] for f in findings(tmp_path, files)] == ["supersession-loop"] * 3
 
 
+@pytest.mark.parametrize("half", [("A-1",), ("A-1", "A-2"), ("A-1", "A-2", "A-3")], ids=len)
+def test_it_does_not_matter_which_side_states_the_supersession(tmp_path: Path, half: tuple[str, ...]) -> None:
+    keys: dict[str, dict[str, str]] = {name: {"status": "superseded"} for name in ("A-1", "A-2", "A-3")}
+    for old, new in {"A-1": "A-2", "A-2": "A-3", "A-3": "A-1"}.items():
+        if old in half:
+            keys[new]["supersedes"] = old
+        else:
+            keys[old]["superseded_by"] = new
+    files = {f"rules/x/{name}.md": rule(name, **values) for name, values in keys.items()}
+    assert [f[0] for f in findings(tmp_path, files) if f[0] != "status-superseded"] == ["supersession-loop"] * 3
+
+
+def test_a_twin_of_a_rule_that_is_no_more_needs_no_sections(tmp_path: Path) -> None:
+    twin = "---\nid: DEMO-1\ntitle: 标题\n---\n无\n"
+    for status, thin in (("retired", 0), ("active", 8)):
+        root = make_kb(tmp_path, {"rules/demo/DEMO-1.md": rule(status=status), "rules/demo/DEMO-1.zh.md": twin})
+        assert len(validate(load(str(root)))) == thin
+
+
 def test_dead_patterns_are_found_where_the_head_is_known(tmp_path: Path) -> None:
     files = {
         "rules/x/A-1.md": rule("A-1", applies_to='["src/**", "old/**"]'),
@@ -307,6 +326,66 @@ def test_a_page_of_rules_yields_one_rule_a_section() -> None:
 def test_a_page_with_an_unknown_word_in_a_marker_names_its_line() -> None:
     _, found = parse_file("rules/demo/page.md", Kind.RULE, PAGE.replace("status=retired", "statsu=retired"))
     assert [(f.code, f.location.line) for f in found] == [("key-unknown", 20)]
+
+
+CHINESE_PAGE = """\
+---
+title: 规则
+---
+
+# 规则
+
+## R-1 — 第一条
+
+文本 `f()`.
+
+```
+## R-9 — no section
+```
+
+## R-2 — 第二条
+
+文本 `^[PR #8]`
+
+## 不是规则
+"""
+
+
+def test_a_page_has_a_twin_section_by_section(tmp_path: Path) -> None:
+    files = {"rules/demo/page.md": PAGE, "rules/demo/page.zh.md": CHINESE_PAGE}
+    assert findings(tmp_path, files) == []
+    twins = [d for d in load(str(tmp_path / "kb")).documents if d.lang == "zh"]
+    assert [(d.id, d.title) for d in twins] == [("R-1", "第一条"), ("R-2", "第二条")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line"),
+    [
+        pytest.param("## R-2 — 第二条", "## 第二条", "twin-section", 1, id="section-lost"),
+        pytest.param("## 不是规则", "## R-3 — 第三条", "twin-id", 19, id="section-too-many"),
+        pytest.param("`f()`", "f", "twin-code", 7, id="code-lost"),
+        pytest.param("title:", "repo: demo\ntitle:", "twin-key", 2, id="key-again"),
+    ],
+)
+def test_a_section_that_differs_in_a_pages_twin_is_named(
+    tmp_path: Path, old: str, new: str, code: str, line: int
+) -> None:
+    files = {"rules/demo/page.md": PAGE, "rules/demo/page.zh.md": CHINESE_PAGE.replace(old, new)}
+    assert (code, "page.zh.md", line) in findings(tmp_path, files)
+
+
+def test_a_page_with_chapters_has_its_rules_a_level_deeper() -> None:
+    text = (
+        "---\nrepo: demo\napplies_to: x\n---\n# Page\n## Chapter\n### R-1 — One\nText\n#### Detail\nMore\n"
+        "### R-2 — Two\nText\n## Another\nNot a rule's.\n## R-3 — Three\nText\n### R-9 — inside\n"
+    )
+    documents, found = parse_file("rules/demo/page.md", Kind.RULE, text)
+    assert found == []
+    assert [(d.id, d.location.line, d.body.count("\n")) for d in documents] == [
+        ("R-1", 7, 2),
+        ("R-2", 11, 0),
+        ("R-3", 15, 1),
+    ]
 
 
 # --- pins and regular expressions -------------------------------------------------------------
