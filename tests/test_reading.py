@@ -465,3 +465,9 @@ def test_a_file_without_permission_is_a_finding(tmp_path: Path) -> None:
     root = make_kb(tmp_path)
     (root / "rules/demo/DEMO-1.md").chmod(0)
     assert [f.code for f in load(str(root)).findings] == ["file-unreadable"]
+
+
+@pytest.mark.parametrize("anchor", ["L" + "9" * 5000, "L1-L" + "9" * 5000, "L１"])
+def test_a_line_that_no_file_has_stops_nothing(anchor: str) -> None:
+    documents, _ = parse_file("rules/demo/DEMO-1.md", Kind.RULE, rule(sources=f'["demo@{SHA}:x.py#{anchor}"]'))
+    assert [document.id for document in documents] == ["DEMO-1"]

@@ -9,7 +9,7 @@ UNKNOWN = "unknown"
 
 _SHAPE = re.compile(r"(?P<alias>[^@:\s]+)@(?P<commit>[^:]*):(?P<path>.+)\Z", re.DOTALL)
 _COMMIT = re.compile(r"[0-9a-f]{40}\Z")
-_LINES = re.compile(r"L(\d+)(?:-L?(\d+))?\Z")
+_LINES = re.compile(r"L([0-9]{1,9})(?:-L?([0-9]{1,9}))?\Z")
 #: Hyphens stand in YAML keys and in the anchors of Markdown headings.
 _SYMBOL = re.compile(r"[^\W\d][\w-]*(?:(?:\.|::)[^\W\d][\w-]*)*\Z")
 
