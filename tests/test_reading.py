@@ -158,6 +158,7 @@ def test_links_that_leave_the_knowledge_base_are_not_followed(tmp_path: Path) ->
 def test_what_is_no_content_is_not_read(tmp_path: Path) -> None:
     names = (
         "rules/README.md",
+        "rules/README.zh.md",
         "rules/_draft.md",
         "rules/.hidden.md",
         "rules/.git/x.md",

@@ -102,6 +102,49 @@ def test_a_renamed_repository_reaches_every_rule(tmp_path: Path) -> None:
     assert matched(root, "src/a.py", repo="two") == ["DEMO-1"]
 
 
+@pytest.mark.parametrize("delay", [0.0, 0.12], ids=["within-the-same-tick", "later"])
+def test_an_edit_of_the_configuration_of_the_same_size_is_noticed(tmp_path: Path, delay: float) -> None:
+    text = RULE.replace("repo: demo", "repo: owner/demo")
+    root = make_kb(tmp_path, {"rules/demo/DEMO-1.md": text})
+    for alias in ("one", "two", "one", "two"):
+        (root / "rulebook.toml").write_text(f'[repos.{alias}]\nurl = "https://host.invalid/owner/demo"\n')
+        assert matched(root, "src/a.py", repo=alias) == ["DEMO-1"]
+        time.sleep(delay)
+
+
+def test_a_configuration_that_was_only_touched_changes_nothing(tmp_path: Path) -> None:
+    root = make_kb(tmp_path)
+    settle()
+    with open_store(str(root)) as store:
+        generation = store.generation
+    for _ in range(2):
+        (root / "rulebook.toml").touch()
+        with open_store(str(root)) as store:
+            assert store.stats == type(store.stats)(kept=2)
+            assert store.generation == generation
+
+
+def test_a_configuration_that_is_gone_or_huge(tmp_path: Path) -> None:
+    root = make_kb(tmp_path)
+    os.truncate(root / "rulebook.toml", 50 << 20)
+    with open_store(str(root)) as store:
+        assert [finding.code for finding in store.findings()] == ["config-size"]
+    (root / "rulebook.toml").unlink()
+    with pytest.raises(NoKnowledgeBase, match="cannot be read"):
+        open_store(str(root))
+
+
+def test_findings_of_folders_come_and_go_with_what_they_are_about(tmp_path: Path) -> None:
+    root = make_kb(tmp_path)
+    seen = []
+    for turn in range(6):
+        link = root / f"rules/demo/link-{turn // 2}.md"
+        link.symlink_to("/etc/hostname") if turn % 2 == 0 else link.unlink()
+        with open_store(str(root)) as store:
+            seen.append([finding.location.path for finding in store.findings()])
+    assert seen == [["rules/demo/link-0.md"], [], ["rules/demo/link-1.md"], [], ["rules/demo/link-2.md"], []]
+
+
 def test_one_bad_file_never_hides_the_others(tmp_path: Path) -> None:
     bad = {"rules/demo/BAD-1.md": b"\xff\xfe", "rules/demo/BAD-2.md": "---\nid: [\n---\n", "rules/demo/BAD-3.md": "no"}
     root = make_kb(tmp_path, {**SMALLEST, **bad})

@@ -6,12 +6,11 @@ which is filled from the same files by the same parser.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from rulebook import files
-from rulebook.config import CONFIG_NAME, Config, parse_config
+from rulebook.config import Config, parse_config, read_config
 from rulebook.errors import NoKnowledgeBase
 from rulebook.model import Document, Finding, ReviewDigest, Rule, Waiver
 from rulebook.parse import parse_file
@@ -75,11 +74,7 @@ def load(root: str, *, progress: Callable[[int, int], None] | None = None) -> Ca
     Raises:
         NoKnowledgeBase: there is no ``rulebook.toml``, or no content file at all.
     """
-    try:
-        with open(os.path.join(root, CONFIG_NAME), "rb") as file:
-            config = parse_config(file.read(files.MAX_BYTES))
-    except OSError as error:
-        raise NoKnowledgeBase(f"{root}/{CONFIG_NAME} cannot be read: {error.strerror}", "name another --root") from None
+    config = parse_config(read_config(root))
     entries, findings = files.scan(root)
     findings = [*config.findings, *findings]
     documents: list[Document] = []

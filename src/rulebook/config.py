@@ -15,6 +15,8 @@ from rulebook.errors import NoKnowledgeBase
 from rulebook.model import Finding, Location, Severity
 
 CONFIG_NAME = "rulebook.toml"
+#: Larger files are refused: what is meant to be read by people is a hundredth of it.
+MAX_CONFIG_BYTES = 1 << 20
 _ALIAS = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
 _TARGET_KEYS = ("url", "default_branch", "waivers")
 
@@ -88,8 +90,21 @@ def find_root(start: str) -> str:
         folder = parent
 
 
+def read_config(root: str) -> bytes:
+    """The bytes of a knowledge base's ``rulebook.toml``, of a huge one no more than tell that it is.
+
+    Raises:
+        NoKnowledgeBase: it cannot be read.
+    """
+    try:
+        with open(os.path.join(root, CONFIG_NAME), "rb") as file:
+            return file.read(MAX_CONFIG_BYTES + 1)
+    except OSError as error:
+        raise NoKnowledgeBase(f"{root}/{CONFIG_NAME} cannot be read: {error.strerror}", "name another --root") from None
+
+
 def parse_config(data: bytes) -> Config:
-    """Reads the text of a ``rulebook.toml``; what is wrong in it becomes findings.
+    """Reads the bytes of a ``rulebook.toml``; what is wrong in them becomes findings.
 
     The format is documented in ``docs/format.md``.
     """
@@ -113,6 +128,9 @@ def parse_config(data: bytes) -> Config:
             )
         )
 
+    if len(data) > MAX_CONFIG_BYTES:
+        complain("config-size", f"is larger than {MAX_CONFIG_BYTES >> 20} MiB", "keep [repos.<alias>] tables only")
+        return Config(findings=tuple(findings))
     try:
         table: dict[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
     except UnicodeDecodeError as error:

@@ -49,8 +49,8 @@ def survey(root: str) -> tuple[list[Seen], list[Finding]]:
     """Finds the content files below ``root``, sorted by path; reads none of them.
 
     Every query does this, so it takes plain tuples. Hidden files, files whose name begins with ``_`` and
-    ``README.md`` are no content. Links to folders are not followed, and neither are links to files
-    outside the root.
+    ``README.md``, in whatever language, are no content. Links to folders are not followed, and neither are
+    links to files outside the root.
     """
     seen: list[Seen] = []
     findings: list[Finding] = []
@@ -73,7 +73,7 @@ def survey(root: str) -> tuple[list[Seen], list[Finding]]:
                     elif not name.endswith(".md") or item.is_dir():
                         if item.is_dir():
                             pending.append(f"{current}/{name}")
-                    elif name != "README.md" and item.is_file():
+                    elif not name.startswith("README.") and item.is_file():
                         try:
                             info = item.stat()
                         except FileNotFoundError:
@@ -142,7 +142,7 @@ def _follow(root: str, path: str, findings: list[Finding]) -> list[Seen]:
             _finding("file-kind", path, "is a symbolic link to a folder, which is not followed", "use a real folder")
         )
         return []
-    if not path.endswith(".md") or path.endswith("/README.md") or not stat.S_ISREG(info.st_mode):
+    if not path.endswith(".md") or "/README." in path[path.rindex("/") :] or not stat.S_ISREG(info.st_mode):
         return []
     return [(path, *_stamp(info))]
 

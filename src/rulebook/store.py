@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from rulebook.model import Document
 
 #: Raised with every change of the tables or of what they mean; another format is another folder.
-FORMAT = 4
+FORMAT = 5
 _APPLICATION_ID = 0x52756C65  # "Rule"
 _POINTER = "current"
 _BUSY_SECONDS = 30.0
@@ -191,7 +191,7 @@ class Store:
     def findings(self) -> list[Finding]:
         """What was found wrong while single files were read, in the order of their paths."""
         rows = self.connection.execute("SELECT findings FROM file WHERE findings <> '[]' ORDER BY path")
-        found = list(self.config.findings)
+        found = [*self.config.findings, *map(_finding_from, json.loads(self.meta("scan_findings") or "[]"))]
         for (text,) in rows:
             found.extend(_finding_from(item) for item in json.loads(text))
         return found
@@ -557,8 +557,8 @@ def _refresh(store: Store, progress: Progress | None) -> None:
     """Reads what changed since the store was last brought up to date."""
     connection = store.connection
     seen, scan_findings = files.survey(store.root)
-    config_stamp = str(tuple(files.stamp_of(os.path.join(store.root, CONFIG_NAME)) or ()))
-    state = (config_stamp, json.dumps([_finding_data(finding) for finding in scan_findings]))
+    config_stamp = files.stamp_of(os.path.join(store.root, CONFIG_NAME))
+    state = (str(tuple(config_stamp or ())), json.dumps([_finding_data(finding) for finding in scan_findings]))
     # One text of all stamps is compared in a tenth of the time that the rows take to be read.
     if store.meta("seen") == str(seen) and _state(store) == state:
         store.stats = RefreshStats(kept=len(seen))
@@ -568,7 +568,7 @@ def _refresh(store: Store, progress: Progress | None) -> None:
         # Another process may have done the work while this one waited for its turn.
         stored = connection.execute(_FILE_QUERY).fetchall()
         if stored != seen or _state(store) != state:
-            store.stats = _apply(store, seen, stored, scan_findings, state, progress)
+            store.stats = _apply(store, seen, stored, config_stamp, state, progress)
             stored = connection.execute(_FILE_QUERY).fetchall()
         # Files that were written only just now have a stamp that matches nothing, and are read once more.
         text = str(seen) if stored == seen else ""
@@ -589,21 +589,24 @@ def _apply(
     store: Store,
     seen: Sequence[files.Seen],
     stored: Sequence[tuple[Any, ...]],
-    scan_findings: Sequence[Finding],
+    config_stamp: files.Stamp | None,
     state: tuple[str, str],
     progress: Progress | None,
 ) -> RefreshStats:
     import hashlib
 
-    from rulebook.config import parse_config
+    from rulebook.config import parse_config, read_config
     from rulebook.parse import parse_file
 
     connection = store.connection
+    # Taken before anything is read: what is written from here on is too fresh to be trusted.
+    began = time.time_ns()
     old = {row[0]: row[1:] for row in stored}
     config = store.config
-    if state[0] != store.meta("config_stamp"):
-        with open(os.path.join(store.root, CONFIG_NAME), "rb") as file:
-            config = parse_config(file.read(files.MAX_BYTES))
+    data = read_config(store.root)
+    config_digest = hashlib.sha256(data).hexdigest()
+    if config_digest != store.meta("config_digest"):
+        config = parse_config(data)
         # The repositories' names stand in every compiled scope.
         for table in ("file", "document", "scope", "token", "cited", "label", "pin"):
             connection.execute(f"DELETE FROM {table}")
@@ -623,7 +626,7 @@ def _apply(
             (text if isinstance(text, str) else text.message).encode("utf-8", "surrogatepass")
         ).hexdigest()
         known = connection.execute("SELECT digest FROM file WHERE path = ?", (entry.path,)).fetchone()
-        stamp = _settled(entry.stamp)
+        stamp = _settled(entry.stamp, began)
         if known == (digest,):
             connection.execute(
                 "UPDATE file SET kind=?, size=?, mtime=?, ctime=?, inode=? WHERE path = ?",
@@ -643,18 +646,20 @@ def _apply(
     if progress is not None:
         progress(len(changed), len(changed))
     _insert(connection, config, documents)
-    if reread or removed or state != _state(store):
-        _conclude(connection, config, scan_findings, state)
+    if reread or removed or config_digest != store.meta("config_digest") or state[1] != store.meta("scan_findings"):
+        _conclude(connection, config, {"config_digest": config_digest, "scan_findings": state[1]})
+    settled = _settled(config_stamp, began) if config_stamp else ()
+    connection.execute("INSERT OR REPLACE INTO meta VALUES ('config_stamp', ?)", (str(tuple(settled)),))
     added = sum(1 for entry in changed if entry.path not in old)
     return RefreshStats(added=added, changed=len(changed) - added, removed=len(removed), kept=len(seen) - len(changed))
 
 
-def _settled(stamp: files.Stamp) -> files.Stamp:
-    """The stamp to store: one that matches nothing where the file was written only just now."""
+def _settled(stamp: files.Stamp, began: int) -> files.Stamp:
+    """The stamp to store: one that matches nothing where the file was written only just before ``began``."""
     latest = max(stamp.mtime_ns, stamp.ctime_ns)
     # Whole seconds mean a file system without finer times.
     window = _RACY_NS if stamp.mtime_ns % 1_000_000_000 else 2_000_000_000
-    return stamp._replace(inode=-1) if time.time_ns() - latest < window else stamp
+    return stamp._replace(inode=-1) if began - latest < window else stamp
 
 
 def _forget(connection: sqlite3.Connection, path: str) -> None:
@@ -748,9 +753,7 @@ def _insert_tokens(connection: sqlite3.Connection, wanted: Sequence[tuple[int, s
         connection.executemany("INSERT OR IGNORE INTO token VALUES (?, ?)", sorted(rows))
 
 
-def _conclude(
-    connection: sqlite3.Connection, config: Config, scan_findings: Sequence[Finding], state: tuple[str, str]
-) -> None:
+def _conclude(connection: sqlite3.Connection, config: Config, state: Mapping[str, str]) -> None:
     """Writes what is true of the store as a whole."""
     values = {
         "config": _dump(
@@ -759,11 +762,10 @@ def _conclude(
                     alias: {"url": t.url, "default_branch": t.default_branch, "waivers": t.waivers}
                     for alias, t in config.targets.items()
                 },
-                "findings": [_finding_data(item) for item in (*config.findings, *scan_findings)],
+                "findings": [_finding_data(item) for item in config.findings],
             }
         ),
-        "config_stamp": state[0],
-        "scan_findings": state[1],
+        **state,
         "generation": f"{time.time_ns():x}-{os.getpid():x}",
     }
     connection.execute("DELETE FROM meta WHERE key LIKE 'count:%' OR key LIKE 'files:%'")
