@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook import index
+from rulebook.errors import StoreError
 
 if TYPE_CHECKING:
     from rulebook.model import Kind
@@ -25,8 +26,12 @@ class FoundDocument(NamedTuple):
 
 
 def refresh(store: Store, *, progress: Progress | None = None) -> index.Refreshed:
-    """Brings the search index in step with ``store``."""
-    with _folder(store) as folder:
+    """Brings the search index in step with ``store``.
+
+    Raises:
+        StoreError: there is none, and none can be written.
+    """
+    with _folder(None if store.folder is None else os.path.join(store.folder, _FOLDER)) as folder:
         return _refresh(store, folder, progress)
 
 
@@ -34,10 +39,10 @@ def search(
     store: Store, query: str, *, limit: int = 10, kinds: Collection[Kind] = (), progress: Progress | None = None
 ) -> list[FoundDocument]:
     """The documents that ``query`` finds, best first; both languages of one count as one hit."""
-    with _folder(store) as folder:
-        outcome = _refresh(store, folder, progress)
-        if outcome.obstacle:
-            store.notes.append(f"{outcome.obstacle}; searching in an older state")
+    lasting = _lasting(store, progress)
+    with _folder(lasting) as folder:
+        if lasting is None:
+            _refresh(store, folder, progress)
         hits = index.search(folder, query, limit=limit, kinds=[kind.value for kind in kinds] or None)
     rows = {_key(row): row for row in store.documents()}
     found = []
@@ -60,11 +65,26 @@ def _refresh(store: Store, folder: str, progress: Progress | None) -> index.Refr
     return index.refresh(folder, store.digests(), load, progress=progress)
 
 
+def _lasting(store: Store, progress: Progress | None) -> str | None:
+    """The refreshed index's folder beside the store, or ``None`` where there can be none."""
+    if store.folder is None:
+        return None
+    folder = os.path.join(store.folder, _FOLDER)
+    try:
+        outcome = _refresh(store, folder, progress)
+    except StoreError as error:
+        store.notes.append(f"{error.message}; indexed for this search alone")
+        return None
+    if outcome.obstacle:
+        store.notes.append(f"{outcome.obstacle}; searching in an older state")
+    return folder
+
+
 @contextmanager
-def _folder(store: Store) -> Iterator[str]:
-    """The index's folder beside the store; one that vanishes again where the store is in memory."""
-    if store.folder is not None:
-        yield os.path.join(store.folder, _FOLDER)
+def _folder(lasting: str | None) -> Iterator[str]:
+    """The folder that lasts, or one that vanishes again."""
+    if lasting is not None:
+        yield lasting
         return
     import tempfile
 
