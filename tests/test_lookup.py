@@ -62,7 +62,7 @@ def test_kinds_and_limit(tmp_path: Path) -> None:
     assert found(root, "common", kinds=[Kind.WAIVER]) == []
 
 
-@pytest.mark.parametrize("query", ["", " ", "zzzzzz", '"', "((", "zzzz AND qqqq", "*", "title:", "\0", "～！"])
+@pytest.mark.parametrize("query", ["", " ", "zzzzzz", '"', "((", "zzzz OR qqqq~", "*", "title:", "\0", "～！"])
 def test_a_query_that_says_nothing_finds_nothing(tmp_path: Path, query: str) -> None:
     assert found(make_kb(tmp_path, FILES), query) == []
 
