@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import random
 import signal
@@ -12,11 +13,15 @@ import time
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from kb import CONFIG, RULE, SMALLEST, make_kb, rule
 from rulebook import answer, changes
+from rulebook.catalog import load
 from rulebook.errors import NoKnowledgeBase, StoreError
 from rulebook.model import Kind
+from rulebook.patterns import compile_patterns
 from rulebook.store import default_folder, open_store, secure_folder
 
 SRC = str(Path(__file__).parent.parent / "src")
@@ -205,6 +210,35 @@ def test_repositories_do_not_see_each_others_rules(tmp_path: Path) -> None:
     root = make_kb(tmp_path, {"rulebook.toml": config, **files})
     assert matched(root, "src/a.py", repo="demo") == ["A-1"]
     assert matched(root, "src/a.py", repo="other") == ["B-1"]
+
+
+NAMES = st.sampled_from(["a", "b", "c.py", "gen", "*.py", "**", "*", "[ab]"])
+PATTERNS = st.lists(NAMES, min_size=1, max_size=3).map("/".join)
+LISTS = st.lists(st.tuples(st.booleans(), PATTERNS), min_size=1, max_size=3).map(
+    lambda items: [("!" if negated and index else "") + text for index, (negated, text) in enumerate(items)]
+)
+PATHS = st.lists(
+    st.lists(st.sampled_from(["a", "b", "c.py", "gen", "x"]), min_size=1, max_size=4).map("/".join), max_size=6
+)
+
+
+@settings(max_examples=25)
+@given(st.lists(st.tuples(LISTS, st.sampled_from(["active", "contested", "retired"])), min_size=1, max_size=6), PATHS)
+def test_the_store_answers_as_reading_everything_and_matching_rule_by_rule_does(
+    tmp_path_factory: pytest.TempPathFactory, rules: list[tuple[list[str], str]], paths: list[str]
+) -> None:
+    files = {
+        f"rules/demo/R-{n}.md": rule(f"R-{n}", applies_to=json.dumps(texts), status=status)
+        for n, (texts, status) in enumerate(rules)
+    }
+    folder = tmp_path_factory.mktemp("law")
+    root = make_kb(folder, files)
+    plain = [
+        law.id
+        for law in load(str(root)).rules
+        if law.status.matches and any(compile_patterns(law.applies_to).match(path) for path in paths)
+    ]
+    assert sorted(matched(root, *paths, folder=folder / "store")) == sorted(plain)
 
 
 # --- the folder -------------------------------------------------------------------------------
