@@ -42,24 +42,24 @@ def test_a_byte_order_mark_and_crlf_do_not_matter() -> None:
 @pytest.mark.parametrize(
     ("text", "code", "line", "said"),
     [
-        pytest.param(b"[repos.demo]\nurl = '\xff'", "config-encoding", 0, "20", id="latin-1"),
+        pytest.param(b"[repos.demo]\nurl = '\xff'", "config-encoding", 2, "20", id="latin-1"),
         pytest.param(b"[repos.demo]\nurl = \n", "config-toml", 2, "not TOML", id="no-value"),
         pytest.param(b"[repos.demo]\n[repos.demo]\n", "config-toml", 2, "not TOML", id="twice"),
         pytest.param(b"x = " + b"9" * 5000, "config-toml", 0, "not TOML", id="endless-number"),
         pytest.param(b"x = " + b"[" * 50_000, "config-toml", 0, "not TOML", id="deep"),
         pytest.param(b"x = 2026-13-45", "config-toml", 1, "not TOML", id="no-date"),
-        pytest.param(b"[repositories.demo]\n", "config-key", 0, "'repositories'", id="unknown-table"),
-        pytest.param(b"repos = 3\n", "config-value", 0, "'repos'", id="repos-is-no-table"),
-        pytest.param(b"[repos]\ndemo = 'url'\n", "config-value", 0, "[repos.demo]", id="target-is-no-table"),
-        pytest.param(b"[repos.'a b']\n", "config-alias", 0, "'a b'", id="alias-with-a-space"),
-        pytest.param(b"[repos.'a@b']\n", "config-alias", 0, "'a@b'", id="alias-with-an-at"),
-        pytest.param(b"[repos.'-x']\n", "config-alias", 0, "'-x'", id="alias-like-an-option"),
-        pytest.param(b"[repos.demo]\nbranch = 'x'\n", "config-key", 0, "'branch'", id="unknown-key"),
-        pytest.param(b"[repos.demo]\nurl = 3\n", "config-value", 0, "url", id="number"),
-        pytest.param(b"[repos.demo]\nurl = ''\n", "config-value", 0, "url", id="empty"),
-        pytest.param(b"[repos.demo]\nurl = '--upload-pack=x'\n", "config-value", 0, "url", id="option-as-url"),
-        pytest.param(b"[repos.demo]\ndefault_branch = '-d'\n", "config-value", 0, "default_branch", id="option"),
-        pytest.param(b'[repos.demo]\nurl = "a\\u001b[2Jb"\n', "config-value", 0, "url", id="escape-sequence"),
+        pytest.param(b"[repositories.demo]\n", "config-key", 1, "'repositories'", id="unknown-table"),
+        pytest.param(b"repos = 3\n", "config-value", 1, "'repos'", id="repos-is-no-table"),
+        pytest.param(b"[repos]\ndemo = 'url'\n", "config-value", 2, "[repos.demo]", id="target-is-no-table"),
+        pytest.param(b"[repos.'a b']\n", "config-alias", 1, "'a b'", id="alias-with-a-space"),
+        pytest.param(b"[repos.'a@b']\n", "config-alias", 1, "'a@b'", id="alias-with-an-at"),
+        pytest.param(b"[repos.'-x']\n", "config-alias", 1, "'-x'", id="alias-like-an-option"),
+        pytest.param(b"[repos.demo]\nbranch = 'x'\n", "config-key", 2, "'branch'", id="unknown-key"),
+        pytest.param(b"[repos.demo]\nurl = 3\n", "config-value", 2, "url", id="number"),
+        pytest.param(b"[repos.demo]\nurl = ''\n", "config-value", 2, "url", id="empty"),
+        pytest.param(b"[repos.demo]\nurl = '--upload-pack=x'\n", "config-value", 2, "url", id="option-as-url"),
+        pytest.param(b"[repos.demo]\ndefault_branch = '-d'\n", "config-value", 2, "default_branch", id="option"),
+        pytest.param(b'[repos.demo]\nurl = "a\\u001b[2Jb"\n', "config-value", 2, "url", id="escape-sequence"),
     ],
 )
 def test_what_is_wrong_is_told(text: bytes, code: str, line: int, said: str) -> None:
@@ -67,6 +67,20 @@ def test_what_is_wrong_is_told(text: bytes, code: str, line: int, said: str) -> 
     assert [(finding.code, finding.location) for finding in config.findings] == [(code, ("rulebook.toml", line))]
     assert said in config.findings[0].message
     assert config.findings[0].remedy
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        pytest.param("\n[repos.a]\nurl = 'x'\n\n[repos.b]\n# url = 2\nurl = 3\n", 7, id="key-of-another-table"),
+        pytest.param('[repos . "b"]\n url=3', 2, id="quoted-and-spaced"),
+        pytest.param("[repos]\nb = {url = 3}", 2, id="inline-table"),
+        pytest.param("[repos]\na.url = 'x'\nb.url = 3", 3, id="dotted-key"),
+        pytest.param("repos = {b = {url = 3}}", 1, id="all-in-one"),
+    ],
+)
+def test_the_line_of_a_bad_value(text: str, line: int) -> None:
+    assert [finding.location.line for finding in parse(text).findings] == [line]
 
 
 def test_one_bad_table_hides_no_other() -> None:

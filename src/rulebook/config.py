@@ -132,9 +132,11 @@ def parse_config(data: bytes) -> Config:
         complain("config-size", f"is larger than {MAX_CONFIG_BYTES >> 20} MiB", "keep [repos.<alias>] tables only")
         return Config(findings=tuple(findings))
     try:
-        table: dict[str, Any] = tomllib.loads(data.decode("utf-8-sig"))
+        text = data.decode("utf-8-sig")
+        table: dict[str, Any] = tomllib.loads(text)
     except UnicodeDecodeError as error:
-        complain("config-encoding", f"not UTF-8: byte {error.start} cannot be read", "save the file as UTF-8")
+        line = data.count(b"\n", 0, error.start) + 1
+        complain("config-encoding", f"not UTF-8: byte {error.start} cannot be read", "save the file as UTF-8", line)
         return Config(findings=tuple(findings))
     except RecursionError:
         complain("config-toml", "not TOML that can be read: nested too deeply", "flatten it")
@@ -145,31 +147,70 @@ def parse_config(data: bytes) -> Config:
         complain("config-toml", f"not TOML: {error}", "mend the line", int(where[1]) if where else 0)
         return Config(findings=tuple(findings))
 
+    lines = _lines(text)
+
+    def line_of(*key: str) -> int:
+        """The line of a key; of the nearest one around it in other spellings, such as inline tables."""
+        while key and key not in lines:
+            key = key[:-1]
+        return lines.get(key, 0)
+
     for key in table:
         if key != "repos":
-            complain("config-key", f"unknown table or key {key!r}", "keep [repos.<alias>] tables only")
+            message = f"unknown table or key {key!r}"
+            complain("config-key", message, "keep [repos.<alias>] tables only", line_of(key))
     repos = table.get("repos", {})
     targets: dict[str, Target] = {}
     if not isinstance(repos, dict):
-        complain("config-value", "'repos' is not a table", 'write [repos.<alias>] with url = "…"')
+        line = line_of("repos")
+        complain("config-value", "'repos' is not a table", 'write [repos.<alias>] with url = "…"', line)
         repos = {}
     for alias, body in repos.items():
+        line = line_of("repos", alias)
         if not _ALIAS.match(alias):
-            complain("config-alias", f"{alias!r} is no alias", "use letters, digits, '.', '_' and '-'")
+            complain("config-alias", f"{alias!r} is no alias", "use letters, digits, '.', '_' and '-'", line)
             continue
         if not isinstance(body, dict):
-            complain("config-value", f"[repos.{alias}] is not a table", 'write [repos.<alias>] with url = "…"')
+            complain("config-value", f"[repos.{alias}] is not a table", 'write [repos.<alias>] with url = "…"', line)
             continue
         fields: dict[str, str] = {}
         for key, value in body.items():
+            line = line_of("repos", alias, key)
             if key not in _TARGET_KEYS:
-                complain("config-key", f"unknown key {key!r} in [repos.{alias}]", f"known: {', '.join(_TARGET_KEYS)}")
+                message = f"unknown key {key!r} in [repos.{alias}]"
+                complain("config-key", message, f"known: {', '.join(_TARGET_KEYS)}", line)
             elif not isinstance(value, str) or (key != "waivers" and not value) or _unsafe(value):
-                complain("config-value", f"{key} of [repos.{alias}] is unusable: {value!r}", "write one plain string")
+                message = f"{key} of [repos.{alias}] is unusable: {value!r}"
+                complain("config-value", message, "write one plain string", line)
             else:
                 fields[key] = value
         targets[alias] = Target(alias=alias, **fields)
     return Config(targets=targets, findings=tuple(findings))
+
+
+def _lines(text: str) -> dict[tuple[str, ...], int]:
+    """The 1-based line that first states each key, where tables are written as they usually are.
+
+    The parser of the standard library tells no lines. This looks for ``[repos.alias]`` and ``url = …``.
+    """
+    found: dict[tuple[str, ...], int] = {}
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.split("\n"), 1):
+        header = re.match(r"\s*\[+([^\[\]]+)\]", line)
+        stated = re.match(r"\s*([^=\s#\[]+)\s*=", line)
+        if header:
+            table = place = _parts(header[1])
+        elif stated:
+            place = (*table, *_parts(stated[1]))
+        else:
+            continue
+        for depth in range(1, min(len(place), 3) + 1):
+            found.setdefault(place[:depth], number)
+    return found
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    return tuple(bare or quoted for quoted, bare in re.findall(r"""["']([^"']*)["']|([^."'\s]+)""", dotted))
 
 
 def _unsafe(value: str) -> bool:
