@@ -16,6 +16,13 @@ from rulebook.regexes import MAX_LINE, MAX_PATTERN, RegexError, compile_bounded
         *("(aa?)+b", "(a?a)*b", "(a{1,16})+b", "(?:x{0,1}y?)+z", "(a{0,16}){0,16}b", "((a?){4}){8}b", "(?:a+){5}b"),
         *("(a|a)*b", "(a|aa)+b", "(a|ab|b)*c", "(?:|a)+b", "(?i)(?:ab|Ab)+c", "(a|b|ab)+c"),
         *("(?=(a+)+b)", "(?!(a+)+b)", "(?<=x)(a+)+b", "(x)(?(1)(a+)+|b)", "x|(a+)+b", "(?P<n>(?:a+)+)b"),
+        *(
+            "a?" * 20 + "a" * 20,
+            "(a|ab)(b|ba)" * 9 + "x",
+            "(?:(?:a?){5}b?){4}",
+            "(?!" + "a?" * 20 + "b)",
+            "a{0,99}" * 3,
+        ),
     ],
 )
 def test_exponential_expressions_are_refused(pattern: str) -> None:
@@ -39,6 +46,9 @@ def test_exponential_expressions_are_refused(pattern: str) -> None:
         (r"(?<!def )apply\(", "x = apply("),
         (r"(a)(?(1)b|c)", "ab"),
         (r"", ""),
+        (r"(?:https?://)?(?:www\.)?github\.com(?:/\w+)?(?:/\w+)?/?", "github.com/o/n"),
+        (r"(?:a|b)(?:c|d)" * 9, "ac" * 9),
+        (r"(?!a?b?c?d?e?f?g?h?i?)(?=a?b?c?d?e?f?g?h?i?)|x", "x"),
     ],
 )
 def test_usual_expressions_work(pattern: str, line: str) -> None:

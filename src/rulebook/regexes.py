@@ -25,7 +25,8 @@ else:
 #: Longer lines are searched up to here only; polynomial patterns stay quick that way.
 MAX_LINE = 2_000
 MAX_PATTERN = 1_000
-#: Ways to split a text that nested bounded repeats may have: ``(\d{1,3}\.){3}`` has 3 ** 3.
+#: Ways to split a text that nested bounded repeats, or optional parts in a row, may have: ``(\d{1,3}\.){3}``
+#: has 3 ** 3, ``a?b?c?`` has 2 ** 3.
 MAX_WAYS = 1 << 16
 #: Repeats without bound may stand in so few rounds of another: a polynomial of that degree.
 _MAX_ROUNDS = 4
@@ -58,6 +59,8 @@ def compile_bounded(pattern: str, flags: int = 0) -> re.Pattern[str]:
     except (re.error, OverflowError, RecursionError, Warning) as error:
         raise RegexError(f"is no regular expression: {error}") from None
     _check(tree, 1)
+    if _ways(tree) > MAX_WAYS:
+        raise RegexError("has too many optional parts in a row, which can take exponential time")
     return compiled
 
 
@@ -85,6 +88,28 @@ def _check(tree: Iterable[Any], rounds: int) -> None:
                 _check(branch or (), rounds)
         elif code in _NEW_CODES:
             raise RegexError("has a possessive repeat or an atomic group, which Python 3.10 does not know")
+
+
+def _ways(tree: Iterable[Any]) -> int:
+    """In how many ways the bounded parts of ``tree`` can be taken or left, none of its endless repeats counted."""
+    product = 1
+    for code, argument in tree:
+        if code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT):
+            least, most, inner = argument
+            if most < MAX_WAYS:
+                product *= (most - least + 1) * _ways(inner) ** min(int(most), 64)
+        elif code is _codes.BRANCH:
+            each = [_ways(branch) for branch in argument[1]]
+            product *= max(each) if _begin_apart(argument[1]) else sum(each)
+        elif code is _codes.SUBPATTERN:
+            product *= _ways(argument[-1])
+        elif code is _codes.GROUPREF_EXISTS:
+            product *= max(_ways(branch or ()) for branch in argument[1:])
+        elif code in (_codes.ASSERT, _codes.ASSERT_NOT):
+            # Nobody goes back into one, so it adds nothing; by itself it is as bad as any.
+            product = max(product, _ways(argument[1]))
+        product = min(product, _ENDLESS)
+    return product
 
 
 def _begin_apart(branches: Iterable[Any]) -> bool:
