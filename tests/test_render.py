@@ -6,7 +6,7 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -26,7 +26,7 @@ from rulebook.model import (
     Side,
     Status,
 )
-from rulebook.render.md import applies_markdown, code, escape, findings_markdown
+from rulebook.render.md import applies_markdown, cell, code, code_cell, escape, findings_markdown
 from rulebook.render.text import applies_lines, findings_lines, shorten
 
 PARSER = MarkdownIt("gfm-like", {"html": True, "linkify": False})
@@ -248,22 +248,26 @@ def test_markdown_of_lint_keeps_its_table(hostile: str) -> None:
         st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="`"), min_size=1, max_size=40
     )
 )
+@example("@|")
 def test_escaped_text_is_shown_as_it_is(text: str) -> None:
     from rulebook.render.safe import one_line
 
+    wanted = " ".join(f"x {one_line(text)} x".replace("\u200b", "").split())
     page = read(f"- x {escape(text)} x\n")
     assert page.shape == ["ul", "li"]
-    wanted = f"x {one_line(text)} x".replace("\u200b", "")
-    assert " ".join("".join(page.text).replace("\u200b", "").split()) == " ".join(wanted.split())
+    assert " ".join("".join(page.text).replace("\u200b", "").split()) == wanted
+    table = read(f"| a | b |\n| --- | --- |\n| x {cell(text)} x | |\n")
+    assert table.shape == read("| a | b |\n| --- | --- |\n| x | |\n").shape
+    assert " ".join("".join(table.text).replace("\u200b", "").split()) == f"a b {wanted}"
 
 
 @given(st.text(st.sampled_from("`a |\\ <"), min_size=1, max_size=12))
 def test_code_is_shown_as_it_is(text: str) -> None:
-    page = read(f"x {code(text, in_table=False)} x\n")
+    page = read(f"x {code(text)} x\n")
     assert page.tags == ["p", "code"]
     if text.strip():
         assert "".join(page.text).strip("\n") == f"x {text} x"
-    table = read(f"| a | b |\n| --- | --- |\n| {code(text)} | b |\n")
+    table = read(f"| a | b |\n| --- | --- |\n| {code_cell(text)} | b |\n")
     assert [tag for tag in table.tags if tag in ("td", "code")] == ["td", "code", "td"]
 
 

@@ -174,9 +174,9 @@ def _since(state: State) -> Iterator[str]:
     if state.lapsed:
         parts.append(f"to be acknowledged again, since what they matched has changed: {_names(state.lapsed)}")
     if parts:
-        yield f"**Since** {_code(before.head[:12])}: {'; '.join(parts)}."
+        yield f"**Since** {code(before.head[:12])}: {'; '.join(parts)}."
     else:
-        yield f"Since {_code(before.head[:12])} the same rules apply."
+        yield f"Since {code(before.head[:12])} the same rules apply."
 
 
 def _names(names: Sequence[str], limit: int = 12) -> str:
@@ -187,7 +187,7 @@ def _names(names: Sequence[str], limit: int = 12) -> str:
 def _bottom(brief: Brief) -> Iterator[str]:
     report = brief.report
     examined = f"{_count(report.examined_rules, 'rule')} and {_count(report.examined_reviews, 'digest')} examined"
-    yield f"<sub>{_count(len(report.files), 'changed path')}, {examined}. This speaks of</sub> {_code(brief.head)}"
+    yield f"<sub>{_count(len(report.files), 'changed path')}, {examined}. This speaks of</sub> {code(brief.head)}"
 
 
 def _sections(brief: Brief, state: State, *, boxes: bool) -> Iterator[_Section]:
@@ -240,9 +240,9 @@ def _rule(brief: Brief, match: RuleMatch, state: State, *, boxes: bool) -> str:
     parts += [f"waived by {_path(waiver)}" for waiver in match.waived_by[:3]]
     ack = state.acks.get(ack_key(match.id))
     if ack is not None:
-        who = _code(f"@{ack.by}") if ack.by else "a reviewer"
+        who = code(f"@{ack.by}") if ack.by else "a reviewer"
         because = f": {_words(ack.because, _TEXT)}" if ack.because else ""
-        parts.append(f"acknowledged by {who} at {_code(ack.head[:12])}{because}")
+        parts.append(f"acknowledged by {who} at {code(ack.head[:12])}{because}")
     head = " · ".join(parts)
     lines = [f"- [{'x' if ack else ' '}] {head} {box(ack_key(match.id))}" if boxes else f"- {head}"]
     for item in match.missing_cochanges[:_MISSING]:
@@ -265,9 +265,9 @@ def _reason(reason: Reason) -> str:
     removed = " (before)" if reason.side is Side.OLD else ""
     where = one_line(reason.path)
     where = f"{_clip(where, _PATH)}:{reason.line}" if reason.line else _clip(where, _PATH)
-    quoted = f" in {_code(_clip(reason.text, _TEXT))}" if reason.text else ""
-    pattern = _code(_clip(reason.pattern, 80))
-    return f"{_code(where)}{removed} {_WORDS[reason.kind]} {pattern}{quoted}"
+    quoted = f" in {code(_clip(reason.text, _TEXT))}" if reason.text else ""
+    pattern = code(_clip(reason.pattern, 80))
+    return f"{code(where)}{removed} {_WORDS[reason.kind]} {pattern}{quoted}"
 
 
 def _waivers(brief: Brief) -> _Section:
@@ -297,15 +297,11 @@ def page_address(site: str, repo: str, rule: str) -> str:
 
 
 def _words(text: str, limit: int) -> str:
-    return escape(_clip(text, limit), in_table=False)
-
-
-def _code(text: str) -> str:
-    return code(text, in_table=False)
+    return escape(_clip(text, limit))
 
 
 def _path(path: str) -> str:
-    return code(_clip(one_line(path), _PATH), in_table=False)
+    return code(_clip(one_line(path), _PATH))
 
 
 def _clip(text: str, limit: int) -> str:

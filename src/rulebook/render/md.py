@@ -31,11 +31,15 @@ SHOWN_PATHS = 100
 _SHOWN_REASONS = 4
 
 
-def escape(text: str, *, in_table: bool = True) -> str:
+def escape(text: str, *, in_table: bool = False) -> str:
     """Text as text: what Markdown could take for markup is escaped, and words that GitHub would act on become code.
 
     An escape or an entity does not keep GitHub from reading a mention or an issue's number, since it looks for
     them after rendering; only code does. Code spans of the text itself stay code.
+
+    Args:
+        text: the text.
+        in_table: it is for a table's cell, see :func:`code`.
     """
     text = one_line(text)
     pieces: list[str] = []
@@ -72,7 +76,7 @@ def _plain(text: str) -> str:
     )
 
 
-def code(text: str, *, in_table: bool = True) -> str:
+def code(text: str, *, in_table: bool = False) -> str:
     """A code span that its own content cannot end.
 
     Args:
@@ -88,9 +92,14 @@ def code(text: str, *, in_table: bool = True) -> str:
     return f"{fence}{pad}{safe}{pad}{fence}"
 
 
-def _span(text: str) -> str:
-    """A code span outside of tables."""
-    return code(text, in_table=False)
+def cell(text: str) -> str:
+    """:func:`escape` for a table's cell."""
+    return escape(text, in_table=True)
+
+
+def code_cell(text: str) -> str:
+    """:func:`code` for a table's cell."""
+    return code(text, in_table=True)
 
 
 def applies_markdown(report: AppliesReport) -> str:
@@ -99,7 +108,7 @@ def applies_markdown(report: AppliesReport) -> str:
 
 
 def _applies(report: AppliesReport) -> Iterator[str]:
-    yield f"## Rules for this change of {_span(report.repo)}"
+    yield f"## Rules for this change of {code(report.repo)}"
     yield ""
     if not report.complete:
         yield "**The list of changed paths is cut**: what is missing from it was not looked at."
@@ -119,7 +128,7 @@ def _applies(report: AppliesReport) -> Iterator[str]:
             yield f"- **{escape(match.id)}** ({match.severity.value}{status}) {escape(match.title)}"
             yield from _reasons(match, sides, _SHOWN_REASONS)
             for waiver in match.waived_by:
-                yield f"  - waived by {_span(waiver)}"
+                yield f"  - waived by {code(waiver)}"
         yield ""
     if not report.rules:
         yield "No rule applies."
@@ -134,7 +143,7 @@ def _applies(report: AppliesReport) -> Iterator[str]:
         yield f"<details><summary>{count(len(report.unmatched), 'changed path')} that no rule covers</summary>"
         yield ""
         for path in report.unmatched[:SHOWN_PATHS]:
-            yield f"- {_span(path)}"
+            yield f"- {code(path)}"
         if len(report.unmatched) > SHOWN_PATHS:
             yield f"- and {len(report.unmatched) - SHOWN_PATHS} more"
         yield ""
@@ -152,14 +161,14 @@ def _reasons(match: RuleMatch, sides: Sides, shown: int | None) -> Iterator[str]
         yield f"  - and {count(len(reasons) - shown, 'more reason')}"
     for item in match.missing_cochanges:
         because = f": {escape(item.because)}" if item.because else ""
-        yield f"  - [ ] not changed along: {_span(item.path)}{because}"
+        yield f"  - [ ] not changed along: {code(item.path)}{because}"
 
 
 def _reason(reason: Reason, sides: Sides) -> str:
     removed = " (removed)" if reason.side is Side.OLD else ""
     what = removed if reason.line else escape(side_words(reason, sides))
-    text = f": {_span(reason.text)}" if reason.text else ""
-    return f"{_span(place_of(reason))}{what} {WORDS[reason.kind]} {_span(reason.pattern)}{text}"
+    text = f": {code(reason.text)}" if reason.text else ""
+    return f"{code(place_of(reason))}{what} {WORDS[reason.kind]} {code(reason.pattern)}{text}"
 
 
 def explain_markdown(report: ExplainReport) -> str:
@@ -173,12 +182,12 @@ def _explain(report: ExplainReport) -> Iterator[str]:
     if report.inert:
         yield f"**It cannot apply**: {escape(report.inert)}."
         yield ""
-    places = ", ".join(_span(pattern) for pattern in report.patterns) or "no place"
+    places = ", ".join(code(pattern) for pattern in report.patterns) or "no place"
     yield f"Applies to {places}."
     yield ""
     for item in report.paths:
         because = f": {escape(item.explanation.because)}" if item.explanation else ""
-        yield f"- {'covers' if item.covered else 'does not cover'} {_span(item.path)}{because}"
+        yield f"- {'covers' if item.covered else 'does not cover'} {code(item.path)}{because}"
     if report.match:
         yield ""
         yield f"**{report.match.relevance.value.capitalize()}**: {MEANINGS[report.match.relevance]}."
@@ -190,13 +199,13 @@ def _explain(report: ExplainReport) -> Iterator[str]:
 def rows_markdown(rows: Sequence[Row]) -> str:
     """The answer of ``list`` as a table."""
     table = ["| id | status | title |", "| --- | --- | --- |"]
-    table += [f"| {escape(row.name)} | {row.status or row.kind.value} | {escape(row.title)} |" for row in rows]
+    table += [f"| {cell(row.name)} | {row.status or row.kind.value} | {cell(row.title)} |" for row in rows]
     return "\n".join(table if rows else ["Nothing is listed."]) + "\n"
 
 
 def hits_markdown(hits: Sequence[FoundDocument]) -> str:
     """The answer of ``search``, best first."""
-    found = [f"1. {escape(hit.row.name)} {escape(hit.row.title)}, {_span(hit.row.path)}" for hit in hits]
+    found = [f"1. {escape(hit.row.name)} {escape(hit.row.title)}, {code(hit.row.path)}" for hit in hits]
     return "\n".join(found or ["Nothing found."]) + "\n"
 
 
@@ -206,8 +215,8 @@ def findings_markdown(findings: Sequence[Finding], examined: int) -> str:
     for finding in findings:
         place = finding.location.path + (f":{finding.location.line}" if finding.location.line else "")
         rows.append(
-            f"| {code(place)} | {finding.severity.value} | {code(finding.code)} | {escape(finding.message)} |"
-            f" {escape(finding.remedy)} |"
+            f"| {code_cell(place)} | {finding.severity.value} | {code_cell(finding.code)} | {cell(finding.message)} |"
+            f" {cell(finding.remedy)} |"
         )
     body = rows if findings else ["Nothing to complain about."]
     return "\n".join([*body, "", f"{examined} files examined."]) + "\n"

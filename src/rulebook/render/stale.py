@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rulebook.ordering import natural_key
 from rulebook.pins import PinError, parse_pin
-from rulebook.render.md import code, escape
+from rulebook.render.md import code, code_cell, escape
 from rulebook.render.text import BLANK, StyledLine, line
 from rulebook.staleness import CheckedPin, State, Verdict
 
@@ -272,7 +272,7 @@ def _markdown(report: StaleReport) -> Iterator[str]:
         yield "| --- | ---: |" + " ---: |" * len(states)
         for owner, counts in rows:
             numbers = " | ".join(str(counts[state] or "") for state in states)
-            yield f"| {code(owner)} | {sum(counts.values())} | {numbers} |"
+            yield f"| {code_cell(owner)} | {sum(counts.values())} | {numbers} |"
         yield ""
     for state in State:
         pins = [pin for pin in report.pins if pin.verdict.state is state]

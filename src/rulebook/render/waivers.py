@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulebook.render.data import VERSION
-from rulebook.render.md import code, escape
+from rulebook.render.md import cell, code, code_cell, escape
 from rulebook.render.text import BLANK, StyledLine, line
 from rulebook.waivers.audit import AuditReport, WaiverState
 from rulebook.waivers.check import CheckReport, JudgedPatch, PatchStatus, signoff_line, verdict_line
@@ -292,7 +292,7 @@ def _audit_markdown(report: AuditReport) -> Iterator[str]:
         yield "| waiver | state | why |"
         yield "| --- | --- | --- |"
         for judged in report.waivers:
-            yield f"| {code(judged.waiver.path)} | {judged.state.value} | {escape(judged.because)} |"
+            yield f"| {code_cell(judged.waiver.path)} | {judged.state.value} | {cell(judged.because)} |"
         yield ""
     yield f"{report.examined} files examined."
 
@@ -304,7 +304,7 @@ def _table(items: Sequence[JudgedPatch]) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for item in items:
         patch = item.patch
-        last = code(item.covered_by) if item.covered_by else escape(item.because)
-        place = code(f"{patch.path}:{_span(patch)}")
-        yield f"| {place} | {patch.kind} | {escape(', '.join(patch.targets))} | {item.status} | {last} |"
+        last = code_cell(item.covered_by) if item.covered_by else cell(item.because)
+        place = code_cell(f"{patch.path}:{_span(patch)}")
+        yield f"| {place} | {patch.kind} | {cell(', '.join(patch.targets))} | {item.status} | {last} |"
     yield ""

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 from rulebook.model import Document, Kind, ReviewDigest, Rule, Severity, Signal, Waiver
 from rulebook.ordering import natural_key
-from rulebook.render.md import code, escape
+from rulebook.render.md import cell, code, code_cell, escape
 from rulebook.site.content import (
     STATES,
     Content,
@@ -97,11 +97,11 @@ class _Writer:
         return word(key, self.lang)
 
     def _page(self, address: str, title: str, lines: Iterable[str], **more: Any) -> Page:
-        text = f"# {escape(title, in_table=False)}\n\n" + "\n".join(lines).rstrip("\n") + "\n"
+        text = f"# {escape(title)}\n\n" + "\n".join(lines).rstrip("\n") + "\n"
         return Page(prefixed(address, self.lang), self.lang, title, text, **more)
 
     def _link(self, here: str, document: Document, text: str = "") -> str:
-        return f"[{escape(text or document.id)}]({relative(here, self.content.address(document))})"
+        return f"[{cell(text or document.id)}]({relative(here, self.content.address(document))})"
 
     def _title(self, document: Document) -> str:
         return self.content.text(document, self.lang).title
@@ -116,12 +116,12 @@ class _Writer:
         here = self.content.address(rule)
         state = self.content.state_of(rule.id) or self._word("not_checked")
         facts = [
-            ("status", escape(rule.status.value)),
-            ("severity", escape(rule.severity.value)),
-            ("repo", f"[{escape(rule.repo)}]({relative(here, _repository_address(self._alias(rule)))})"),
-            ("freshness", f"[{escape(state)}]({relative(here, 'freshness/')})"),
-            ("tags", ", ".join(map(escape, rule.tags))),
-            ("updated", escape(rule.updated or rule.created)),
+            ("status", cell(rule.status.value)),
+            ("severity", cell(rule.severity.value)),
+            ("repo", f"[{cell(rule.repo)}]({relative(here, _repository_address(self._alias(rule)))})"),
+            ("freshness", f"[{cell(state)}]({relative(here, 'freshness/')})"),
+            ("tags", ", ".join(map(cell, rule.tags))),
+            ("updated", cell(rule.updated or rule.created)),
         ]
         yield from self._facts(facts)
         yield from self._text(rule)
@@ -130,7 +130,7 @@ class _Writer:
             if names:
                 yield f"{self._word(key)}: " + ", ".join(self._named(here, name) for name in names) + "\n"
         yield f"## {self._word('applies')}\n"
-        yield from (f"- {code(text, in_table=False)}" for text in rule.applies_to)
+        yield from (f"- {code(text)}" for text in rule.applies_to)
         yield ""
         yield f"## {self._word('looks_for')}\n"
         if rule.look_for is None:
@@ -145,7 +145,7 @@ class _Writer:
             yield f"| {self._word('change_first')} | {self._word('change_then')} | {self._word('because')} |"
             yield "| --- | --- | --- |"
             for item in rule.co_changes:
-                yield f"| {_signal(item.when)} | {', '.join(map(code, item.then))} | {escape(item.because)} |"
+                yield f"| {_signal(item.when)} | {', '.join(map(code_cell, item.then))} | {cell(item.because)} |"
             yield ""
         yield from self._sources(rule)
         yield from self._references(here, "in_force", waivers_of(self.content, rule))
@@ -155,17 +155,17 @@ class _Writer:
         """The page of a review digest."""
         minutes = "" if review.minutes is None else str(review.minutes)
         facts = [
-            ("repo", escape(review.repo)),
-            ("labels", ", ".join(map(escape, review.labels))),
-            ("reading", escape(review.reading)),
+            ("repo", cell(review.repo)),
+            ("labels", ", ".join(map(cell, review.labels))),
+            ("reading", cell(review.reading)),
             ("minutes", minutes),
-            ("date", escape(str(review.metadata.get("opened") or review.created))),
+            ("date", cell(str(review.metadata.get("opened") or review.created))),
         ]
         lines = [
             *self._facts(facts),
             *self._text(review),
             f"## {self._word('applies')}\n",
-            *(f"- {code(text, in_table=False)}" for text in review.touches),
+            *(f"- {code(text)}" for text in review.touches),
             "",
             *self._sources(review),
             *self._references(self.content.address(review), "rules", self._digested.get(review.id, ())),
@@ -177,9 +177,9 @@ class _Writer:
         here = self.content.address(waiver)
         facts = [
             ("rule", self._named(here, waiver.rule) if waiver.rule else ""),
-            ("repo", escape(waiver.repo)),
-            ("created", escape(waiver.created)),
-            ("removal", escape(str(waiver.metadata.get("removal") or ""))),
+            ("repo", cell(waiver.repo)),
+            ("created", cell(waiver.created)),
+            ("removal", cell(str(waiver.metadata.get("removal") or ""))),
         ]
         return self._document(waiver, [*self._facts(facts), *self._text(waiver), *self._sources(waiver)])
 
@@ -202,7 +202,7 @@ class _Writer:
             yield ">"
             for finding in broken:
                 place = f"{finding.location.path}:{finding.location.line}"
-                yield f"> - {code(place, in_table=False)} {escape(finding.message, in_table=False)}"
+                yield f"> - {code(place)} {escape(finding.message)}"
             yield ""
         shown = self.content.text(document, self.lang)
         if shown.lang != self.lang:
@@ -219,21 +219,21 @@ class _Writer:
         yield "| --- | --- |"
         for source in document.sources:
             address = host_link(self.content, source.pin) or source.url
-            shown = code(source.pin)
+            shown = code_cell(source.pin)
             verdict = verdicts.get(source.pin)
             state = f"{verdict['state']}: {verdict['because']}" if verdict else self._word("not_checked")
-            yield f"| {f'[{shown}]({_target(address)})' if address else shown} | {escape(state)} |"
+            yield f"| {f'[{shown}]({_target(address)})' if address else shown} | {cell(state)} |"
         yield ""
 
     def _references(self, here: str, key: str, documents: Sequence[Document]) -> Iterator[str]:
         if documents:
             yield f"## {self._word(key)}\n"
-            yield from (f"- {self._link(here, d)} {escape(self._title(d), in_table=False)}" for d in documents)
+            yield from (f"- {self._link(here, d)} {escape(self._title(d))}" for d in documents)
             yield ""
 
     def _named(self, here: str, name: str) -> str:
         address = self.content.addresses.get((Kind.RULE.value, name))
-        return f"[{escape(name)}]({relative(here, address)})" if address else escape(name)
+        return f"[{cell(name)}]({relative(here, address)})" if address else cell(name)
 
     def _alias(self, document: Document) -> str:
         return self.content.catalog.config.resolve(document.repo)
@@ -245,7 +245,7 @@ class _Writer:
         lines = [
             f"- [{self._word(key)}]({address}): {count}"
             for key, address, count in (
-                ("look_up", "lookup/", ", ".join(map(escape, aliases(self.content)))),
+                ("look_up", "lookup/", ", ".join(map(cell, aliases(self.content)))),
                 ("rules", "rules/", str(len(self.content.catalog.rules))),
                 ("places", "places/", self._word("places_intro")),
                 ("digests", "reviews/", str(len(self.content.catalog.reviews))),
@@ -276,11 +276,11 @@ class _Writer:
         for rule in ordered:
             cells = (
                 self._link(here, rule),
-                escape(self._title(rule)),
-                escape(self._alias(rule)),
+                cell(self._title(rule)),
+                cell(self._alias(rule)),
                 rule.status.value,
                 rule.severity.value,
-                ", ".join(map(escape, rule.tags)),
+                ", ".join(map(cell, rule.tags)),
                 self.content.state_of(rule.id) or self._word("not_checked"),
             )
             yield "| " + " | ".join(cells) + " |"
@@ -292,7 +292,7 @@ class _Writer:
     def _place_lines(self) -> Iterator[str]:
         yield self._word("places_intro") + "\n"
         for alias in aliases(self.content):
-            yield f"## {escape(alias, in_table=False)}\n"
+            yield f"## {escape(alias)}\n"
             tree: dict[str, dict[str, Rule]] = {}
             for rule in rules_of(self.content, alias):
                 for pattern in rule.applies_to:
@@ -304,7 +304,7 @@ class _Writer:
             for place in sorted(tree, key=lambda place: place.split("/")):
                 links = ", ".join(self._link("places/", rule) for rule in tree[place].values())
                 name = place.rstrip("/").rpartition("/")[2] + "/" if place else "/"
-                yield f"{'  ' * place.count('/')}- {code(name, in_table=False)} {links}".rstrip()
+                yield f"{'  ' * place.count('/')}- {code(name)} {links}".rstrip()
             yield ""
 
     def digest_index(self) -> Page:
@@ -317,13 +317,13 @@ class _Writer:
             for label in review.labels or ("",):
                 labels.setdefault(label, []).append(review)
         for label in sorted(labels, key=str.lower):
-            yield f"## {escape(label or self._word('none'), in_table=False)}\n"
+            yield f"## {escape(label or self._word('none'))}\n"
             yield "| " + " | ".join(map(self._word, ("digest", "title", "reading", "minutes"))) + " |"
             yield "| --- | --- | --- | --- |"
             for review in sorted(labels[label], key=lambda review: natural_key(review.id)):
                 minutes = "" if review.minutes is None else str(review.minutes)
-                title = escape(self._title(review))
-                yield f"| {self._link('reviews/', review)} | {title} | {escape(review.reading)} | {minutes} |"
+                title = cell(self._title(review))
+                yield f"| {self._link('reviews/', review)} | {title} | {cell(review.reading)} | {minutes} |"
             yield ""
 
     def waiver_index(self) -> Page:
@@ -338,11 +338,11 @@ class _Writer:
             name = waiver.id or posixpath.basename(self.content.address(waiver).rstrip("/"))
             cells = (
                 self._link("waivers/", waiver, name),
-                escape(self._title(waiver)),
+                cell(self._title(waiver)),
                 self._named("waivers/", waiver.rule),
-                escape(waiver.repo),
-                escape(waiver.created),
-                escape(str(waiver.metadata.get("removal") or "")),
+                cell(waiver.repo),
+                cell(waiver.created),
+                cell(str(waiver.metadata.get("removal") or "")),
             )
             yield "| " + " | ".join(cells) + " |"
 
@@ -356,7 +356,7 @@ class _Writer:
             yield self._word("not_checked") + "\n"
             return
         for alias, head in self.content.heads.items():
-            yield f"- {escape(alias, in_table=False)}: {code(head, in_table=False)}"
+            yield f"- {escape(alias)}: {code(head)}"
         yield ""
         yield f"| {self._word('rule')} | {self._word('pin')} | {self._word('state')} | {self._word('because')} |"
         yield "| --- | --- | --- | --- |"
@@ -366,7 +366,7 @@ class _Writer:
             for pin in self.content.pins.get(rule.id, ())
         ]
         for _, _, rule, pin in sorted(rows, key=lambda row: row[:2]):
-            cells = (self._link("freshness/", rule), code(pin["pin"]), pin["state"], escape(pin["because"]))
+            cells = (self._link("freshness/", rule), code_cell(pin["pin"]), pin["state"], cell(pin["because"]))
             yield "| " + " | ".join(cells) + " |"
 
 
@@ -393,7 +393,7 @@ def _place(pattern: str) -> str:
 def _signal(signal: Signal) -> str:
     """What a signal looks for, in the words of its keys."""
     parts = [
-        f"{name}: " + ", ".join(map(code, values))
+        f"{name}: " + ", ".join(map(code_cell, values))
         for name in ("identifiers", "lines", "functions", "changes", "inside")
         if (values := getattr(signal, name))
     ]
