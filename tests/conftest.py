@@ -7,8 +7,15 @@ import os
 import pytest
 from hypothesis import HealthCheck, settings
 
-# A shared machine is slow at times; time is never a test's verdict.
-settings.register_profile("default", deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+# A shared machine is slow at times; time is never a test's verdict. A developer's run looks at new examples each time,
+# while a gate that fails by chance would say nothing of the change it stops.
+settings.register_profile(
+    "default",
+    deadline=None,
+    max_examples=60,
+    suppress_health_check=[HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
 settings.register_profile("ci", parent=settings.get_profile("default"), max_examples=400)
 settings.load_profile("default")
 
