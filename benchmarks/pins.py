@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.pins import Pin
 from rulebook.staleness import Checker, State, Verdict
 

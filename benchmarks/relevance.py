@@ -15,9 +15,10 @@ import json
 import time
 from pathlib import Path
 
-from rulebook import answer, changes
-from rulebook.git import Repository
+from rulebook import answer
+from rulebook.git.repository import Repository
 from rulebook.model import Relevance
+from rulebook.ranges import from_git
 from rulebook.store import open_store
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -37,7 +38,7 @@ def main() -> None:
     began = time.perf_counter()
     with open_store(str(ROOT)) as store:
         for label in labels:
-            change = changes.from_git(repository, f"{label['sha']}^..{label['sha']}")
+            change = from_git(repository, f"{label['sha']}^..{label['sha']}")
             if options.no_files:
                 change = type(change)(files=change.files)
             report = answer.applies(store, change, "afd-plugin")

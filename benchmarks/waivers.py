@@ -20,11 +20,11 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from rulebook.changes import from_git
 from rulebook.diffs import parse_diff
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.model import Kind
 from rulebook.parse import parse_file
+from rulebook.ranges import from_git
 from rulebook.waivers.audit import scan_tree
 from rulebook.waivers.change import introduced
 from rulebook.waivers.policy import Policy, parse_policy

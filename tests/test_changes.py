@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from gitrepo import EXECUTABLE, FILE, SUBMODULE, SYMLINK, Entry, GitRepo, hermetic_environ
 from rulebook.changes import (
-    from_git,
     from_github_files,
     from_path_list,
     from_paths,
@@ -21,8 +20,9 @@ from rulebook.changes import (
 )
 from rulebook.diffs import parse_diff
 from rulebook.errors import GitError, UnreadableInput, UsageError
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.model import ChangeSet, ChangeStatus, FileChange, Line, Side
+from rulebook.ranges import from_git
 
 Files = Mapping[str | bytes, str | bytes | Entry]
 Row = tuple[str, str | None, str]
@@ -856,15 +856,15 @@ def test_a_clone_without_any_content_answers_by_path(
     expected = [FileChange(path=path, status=ChangeStatus.MODIFIED) for path in ("a", "b")]
     assert list(from_git(clone, "main..topic").files) == expected
     # As where there are too many to name on a command line.
-    monkeypatch.setattr("rulebook.changes._MAX_ARGUMENTS", 1)
+    monkeypatch.setattr("rulebook.ranges._MAX_ARGUMENTS", 1)
     assert list(from_git(clone, "main..topic").files) == expected
 
 
 def test_renames_that_were_not_looked_for_are_said(
     tmp_path: Path, environ: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rulebook.git.RENAME_LIMIT", 2)
-    monkeypatch.setattr("rulebook.changes.RENAME_LIMIT", 2)
+    monkeypatch.setattr("rulebook.git.repository.RENAME_LIMIT", 2)
+    monkeypatch.setattr("rulebook.ranges.RENAME_LIMIT", 2)
     repo = GitRepo(tmp_path / "many")
     old = repo.snapshot({f"old/{n}": f"{n}\n{BODY}" for n in range(3)})
     new = repo.snapshot({f"new/x{n}": f"{n}\n{BODY}end\n" for n in range(3)}, [old])

@@ -12,14 +12,14 @@ import pytest
 
 from basekit import CONFIG, EDITED, SAME, pin, target, write_rule
 from gitrepo import GitRepo
-from rulebook import changes
 from rulebook.catalog import load
 from rulebook.checkouts import CheckoutFinder
 from rulebook.config import Target
 from rulebook.diffs import parse_diff
 from rulebook.errors import GitError, UnreadableInput, UsageError
 from rulebook.freshness import StaleReport, check_documents, edited_sources, freshness_of
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
+from rulebook.ranges import from_git
 from rulebook.staleness import State
 from rulebook.store import Store, open_store
 
@@ -321,7 +321,7 @@ def test_what_a_change_does_to_pinned_places(tmp_path: Path, name: str) -> None:
     places = ["same.py", "edited.py#edited", "lines.txt#L3-L4"]
     write_rule(tmp_path / "kb", "R-1", [pin(old, place) for place in places])
     new = repo.commit(edit)
-    change = changes.from_git(Repository(repo.path, environ=repo.environ), f"{old}..{new}")
+    change = from_git(Repository(repo.path, environ=repo.environ), f"{old}..{new}")
     with open_store(str(tmp_path / "kb"), str(tmp_path / "store")) as store:
         found = edited_sources(store, change, "target")
     assert [edit.state.value for edit in found] == ([state] if state else [])

@@ -13,7 +13,8 @@ import pytest
 
 from gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Entry, GitRepo, hermetic_environ
 from rulebook.errors import GitError
-from rulebook.git import Repository, empty_tree, refuse_unsafe
+from rulebook.git.names import empty_tree, refuse_unsafe
+from rulebook.git.repository import Repository
 
 NOWHERE = "1234567890" * 4
 
@@ -183,7 +184,7 @@ def test_only_known_commands_are_run(repo: GitRepo, environ: dict[str, str]) -> 
 def test_heavy_modules_are_imported_when_they_are_needed() -> None:
     script = (
         "import sys; import dataclasses, enum, re, typing; before = set(sys.modules);"
-        "import rulebook.git, rulebook.changes, rulebook.symbols;"
+        "import rulebook.git.repository, rulebook.ranges, rulebook.changes, rulebook.symbols;"
         "print(*sorted(name for name in set(sys.modules) - before if not name.startswith('rulebook')))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)

@@ -11,7 +11,7 @@ from gitrepo import GitRepo
 from rulebook.catalog import Catalog, load
 from rulebook.editing import EditError
 from rulebook.errors import UsageError
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.lifecycle import check_ids, plan_retirement, retire
 from rulebook.model import Rule, Status
 from rulebook.validate import validate

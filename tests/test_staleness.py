@@ -11,7 +11,7 @@ import pytest
 
 from gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Entry, GitRepo
 from rulebook.errors import GitError
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.model import Source
 from rulebook.pins import Pin
 from rulebook.staleness import Checker, Detail, State, Verdict, read_pin, text_digest

@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 import rulebook
 from gitrepo import GitRepo
-from rulebook.changes import from_git
 from rulebook.diffs import parse_diff
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.model import ChangeStatus, FileChange, Side
+from rulebook.ranges import from_git
 from rulebook.symbols import MAX_PARSED, Outline, enclosing_in_diff, enclosing_names, outline, outline_sides
 
 

@@ -17,7 +17,8 @@ import pytest
 from gitrepo import GitRepo
 from rulebook.config import Target
 from rulebook.errors import GitError, UsageError
-from rulebook.git import Mirror, Repository
+from rulebook.git.mirror import Mirror
+from rulebook.git.repository import Repository
 from rulebook.pins import Pin
 from rulebook.staleness import Checker, State
 from rulebook.sync import Synced, sync

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rulebook.errors import UnreadableInput
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.waivers import baseline as baselines
 from rulebook.waivers.audit import audit, scan_tree
 from rulebook.waivers.document import read_waiver

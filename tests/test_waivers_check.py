@@ -242,8 +242,8 @@ def test_the_folder_can_be_configured(tmp_path):
 
 
 def baseline_of(repo):
-    from rulebook.changes import from_git
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
+    from rulebook.ranges import from_git
 
     base = repo.git("rev-list", "--max-parents=0", "HEAD").decode().split()[0]
     found = introduced(from_git(Repository(repo.path, environ=repo.environ), base), POLICY)

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from gitrepo import GitRepo
-from rulebook.changes import from_git
-from rulebook.git import Repository
+from rulebook.git.repository import Repository
 from rulebook.model import ChangeSet, Kind, Rule
 from rulebook.parse import parse_file
+from rulebook.ranges import from_git
 from rulebook.waivers.policy import Policy, parse_policy
 
 RULE = """---

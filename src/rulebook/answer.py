@@ -32,7 +32,7 @@ from rulebook.ordering import natural_key
 from rulebook.store import EVERY_REPO
 
 if TYPE_CHECKING:
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
     from rulebook.patterns import Explanation
     from rulebook.store import Row, Store
 

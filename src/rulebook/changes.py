@@ -1,6 +1,8 @@
-"""What changed: path lists, unified diffs, git ranges and GitHub's file lists, as one ChangeSet.
+"""What changed, as somebody listed it: lists of paths and GitHub's lists of files, as one ChangeSet.
 
-Paths keep every byte: what is not UTF-8 becomes a surrogate escape (:func:`rulebook.git.decode_path`).
+Unified diffs are read by :mod:`rulebook.diffs`, git ranges by :mod:`rulebook.ranges`; what follows holds for all three.
+
+Paths keep every byte: what is not UTF-8 becomes a surrogate escape (:func:`rulebook.git.names.decode_path`).
 Lines are for matching and showing only, so there such bytes become U+FFFD. A line ends at a line
 feed and nowhere else: form feeds, U+2028 and the like are content. A carriage return before the
 line feed belongs to the line ending.
@@ -12,25 +14,12 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
-from rulebook.diffs import QUOTED_NAME, DiffReader, add_change, parse_diff, show_path, unquote
-from rulebook.errors import GitError, UnreadableInput, UsageError
-from rulebook.git import RENAME_LIMIT, decode_path, empty_tree
-from rulebook.model import ChangeSet, ChangeStatus, FileChange, Hunk, Side
-
-if TYPE_CHECKING:
-    from rulebook.git import BlobReader, Repository
-
-_STATUS_LETTERS: Mapping[str, ChangeStatus] = {
-    "A": ChangeStatus.ADDED,
-    "C": ChangeStatus.COPIED,
-    "D": ChangeStatus.DELETED,
-    "M": ChangeStatus.MODIFIED,
-    "R": ChangeStatus.RENAMED,
-    "T": ChangeStatus.MODIFIED,
-}
-
+from rulebook.diffs import STATUS_LETTERS, DiffReader, add_change, show_path
+from rulebook.errors import UnreadableInput, UsageError
+from rulebook.git.names import decode_path, unquote
+from rulebook.model import ChangeSet, ChangeStatus, FileChange, Hunk
 
 #: Linux's PATH_MAX; a longer path is an accident or an attack, and each of its folders would be looked up.
 MAX_PATH = 4096
@@ -83,15 +72,15 @@ def _list_entries(data: bytes, nul: bool) -> Iterator[tuple[str, str | None, Cha
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").removesuffix(b"\r").split(b"\n"):
         letter, *names = line.split(b"\t")
         if re.fullmatch(rb"[CR]\d{1,3}", letter) and len(names) == 2:
-            yield _list_name(names[1]), _list_name(names[0]), _STATUS_LETTERS[chr(letter[0])]
+            yield _name(names[1]), _name(names[0]), STATUS_LETTERS[chr(letter[0])]
         elif re.fullmatch(rb"[ADMTUX]", letter) and len(names) == 1:
-            yield _list_name(names[0]), None, _STATUS_LETTERS.get(chr(letter[0]), ChangeStatus.UNKNOWN)
+            yield _name(names[0]), None, STATUS_LETTERS.get(chr(letter[0]), ChangeStatus.UNKNOWN)
         elif line:
-            yield _list_name(line), None, ChangeStatus.UNKNOWN
+            yield _name(line), None, ChangeStatus.UNKNOWN
 
 
-def _list_name(name: bytes) -> str:
-    return decode_path(unquote(name) if re.fullmatch(QUOTED_NAME, name) else name)
+def _name(name: bytes) -> str:
+    return decode_path(unquote(name))
 
 
 def _from_entries(entries: Iterable[tuple[str, str | None, ChangeStatus]], top: str | None) -> ChangeSet:
@@ -194,162 +183,3 @@ def _parse_patch(patch: str, path: str) -> tuple[Hunk, ...]:
     hunks = reader.read_hunks(path)
     reader.expect_end()
     return hunks
-
-
-# --- git ranges -------------------------------------------------------------------------------
-
-_SUBMODULE = "160000"
-
-#: Bytes of paths that are put on one command line; systems allow at least ten times as many.
-_MAX_ARGUMENTS = 100_000
-
-#: What a patch says about a file that it does not mention, and about one that it could not be made of.
-_UNCHANGED = FileChange(path="", hunks=())
-_UNREADABLE = FileChange(path="")
-
-
-def from_git(repository: Repository, range: str) -> ChangeSet:
-    """What changed between two commits of a repository.
-
-    Renames are found (half of the content has to be the same), copies are not looked for: a copied
-    file counts as a new one, so that all its lines can be judged.
-
-    Args:
-        repository: where both commits are.
-        range: ``A..B``; ``A...B``, that is B against its merge base with A; either side may be left
-            out and means ``HEAD`` then; or one revision, that is this commit against its first
-            parent (a root commit against nothing).
-
-    Raises:
-        UsageError: ``range`` is empty.
-        GitError: it does not exist, or lacks its merge base.
-    """
-    base, head, notes = _resolve_range(repository, range)
-    old_side = base or empty_tree(head)
-    records, patch, missing = _compare(repository, old_side, head)
-    contents = {change.path: change for change in parse_diff(patch).files}
-    files = [_complete_record(record, contents.get(record.path, _UNCHANGED)) for record in records]
-    files += [_complete_record(record, _UNREADABLE) for record in missing]
-    if missing:
-        names = ", ".join(show_path(record.path) for record in missing[:3]) + ", ..." * (len(missing) > 3)
-        notes.append(f"Only the path counts where this clone lacks the content, which a full clone has: {names}")
-    letters = [record.status for record in records]
-    if letters.count("A") * letters.count("D") > RENAME_LIMIT**2:
-        notes.append("So many files were added and deleted that renames among them were not looked for.")
-    blobs: dict[tuple[str, Side], str] = {}
-    for record in (*records, *missing):
-        blobs[record.old_path or record.path, Side.OLD] = record.old_id
-        blobs[record.path, Side.NEW] = record.new_id
-    reader = RangeReader(repository, old_side, head, blobs)
-    return ChangeSet(files=tuple(files), base=base, head=head, reader=reader, notes=tuple(notes))
-
-
-class RangeReader:
-    """Reads the files of both sides of a range through one git process (:class:`ContentReader`)."""
-
-    def __init__(self, repository: Repository, base: str, head: str, blobs: Mapping[tuple[str, Side], str]) -> None:
-        """``blobs`` has the ids of the files that are known to have changed; all zeros: not there."""
-        self._repository = repository
-        self._trees = {Side.OLD: base, Side.NEW: head, Side.BOTH: head}
-        self._known = blobs
-        self._blobs: BlobReader | None = None
-
-    def read(self, path: str, side: Side) -> bytes | None:
-        """The file's bytes on ``side`` (both: the new one), or ``None`` where there is none.
-
-        Raises:
-            GitError: the repository is damaged.
-        """
-        name = self._known.get((path, side)) or f"{self._trees[side]}:{path}"
-        if not name.strip("0"):
-            return None
-        if self._blobs is None:
-            self._blobs = self._repository.open_blobs()
-        return self._blobs.read(name)
-
-    def close(self) -> None:
-        """End the process; a later :meth:`read` starts another."""
-        if self._blobs is not None:
-            self._blobs.close()
-
-
-class _Record(NamedTuple):
-    """A record of ``git diff-tree --raw -z`` (git-diff-tree(1), "Raw output format")."""
-
-    status: str
-    modes: tuple[str, str]
-    old_id: str
-    new_id: str
-    path: str
-    old_path: str | None
-
-    def blobs(self) -> set[str]:
-        """The ids of the contents that there are: a submodule's id is no content."""
-        sides = zip(self.modes, (self.old_id, self.new_id), strict=True)
-        return {name for mode, name in sides if name.strip("0") and mode != _SUBMODULE}
-
-
-def _resolve_range(repository: Repository, range: str) -> tuple[str, str, list[str]]:
-    """The ids of both sides (an empty one for 'nothing'), and what to say about how it was read."""
-    if not range.strip("."):
-        raise UsageError(f"{range!r} names no commits", "write BASE...HEAD, BASE..HEAD or COMMIT")
-    for dots in ("...", ".."):
-        left, separator, right = range.partition(dots)
-        if separator:
-            base = repository.resolve_commit(left or "HEAD")
-            head = repository.resolve_commit(right or "HEAD")
-            return (repository.merge_base(base, head) if dots == "..." else base), head, []
-    head = repository.resolve_commit(range)
-    notes = []
-    if not head.startswith(range):
-        notes.append(f"{range} is read as one commit, against its first parent; a whole branch is BASE...{range}.")
-    return repository.first_parent(head) or "", head, notes
-
-
-def _compare(repository: Repository, old: str, new: str) -> tuple[list[_Record], bytes, list[_Record]]:
-    """What differs: the records of files that could be compared, their patch, and the other records.
-
-    A clone may lack the content of some files, as partial clones do. Their records are those that
-    can be had without it, where only a file that was moved unchanged counts as renamed.
-    """
-    try:
-        return *_split_raw(repository.diff(old, new)), []
-    except GitError:
-        records, _ = _split_raw(repository.diff(old, new, content=False))
-        absent = repository.find_missing({name for record in records for name in record.blobs()})
-        if not absent:
-            raise
-    missing = [record for record in records if not absent.isdisjoint(record.blobs())]
-    exclude = {path for record in missing for path in (record.path, record.old_path) if path is not None}
-    if sum(map(len, exclude)) > _MAX_ARGUMENTS:
-        return [], b"", records
-    return *_split_raw(repository.diff(old, new, exclude=exclude)), missing
-
-
-def _split_raw(output: bytes) -> tuple[list[_Record], bytes]:
-    """The records, and the patch, which an empty record sets off where there is one."""
-    records = []
-    at = 0
-    while output.startswith(b":", at):
-        end = output.index(b"\0", at)
-        old_mode, new_mode, old_id, new_id, status = output[at + 1 : end].decode("ascii").split(" ")
-        names = []
-        for _ in (0, 1) if status[0] in "RC" else (0,):
-            at = end + 1
-            end = output.index(b"\0", at)
-            names.append(decode_path(output[at:end]))
-        at = end + 1
-        old_path = names[0] if len(names) == 2 else None
-        records.append(_Record(status[0], (old_mode, new_mode), old_id, new_id, names[-1], old_path))
-    return records, output[at + 1 :]
-
-
-def _complete_record(record: _Record, content: FileChange) -> FileChange:
-    """What git's list says, with the lines from its patch."""
-    status = _STATUS_LETTERS.get(record.status, ChangeStatus.UNKNOWN)
-    if record.status == "M" and record.old_id == record.new_id:
-        status = ChangeStatus.MODE
-    elif record.status == "M" and content.binary:
-        status = ChangeStatus.BINARY
-    hunks = () if record.old_id == record.new_id else content.hunks
-    return FileChange(path=record.path, old_path=record.old_path, status=status, hunks=hunks, binary=content.binary)

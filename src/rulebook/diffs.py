@@ -15,22 +15,19 @@ from collections.abc import Iterator, Mapping
 from typing import NoReturn
 
 from rulebook.errors import UnreadableInput
-from rulebook.git import decode_path
+from rulebook.git.names import QUOTED_NAME, decode_path, unquote
 from rulebook.model import ChangeSet, ChangeStatus, FileChange, Hunk, Line
 
 _WHOLE_DIFF = "make the diff again, into a file: git diff BASE...HEAD > change.diff"
 
-#: A name as git and GNU diff quote it, like a string in C.
-QUOTED_NAME = rb'"(?:[^"\\]|\\.)*"'
-
-_ESCAPES: Mapping[bytes, bytes] = {
-    b"a": b"\a",
-    b"b": b"\b",
-    b"f": b"\f",
-    b"n": b"\n",
-    b"r": b"\r",
-    b"t": b"\t",
-    b"v": b"\v",
+#: What git's letters say (git-diff(1), ``--name-status``).
+STATUS_LETTERS: Mapping[str, ChangeStatus] = {
+    "A": ChangeStatus.ADDED,
+    "C": ChangeStatus.COPIED,
+    "D": ChangeStatus.DELETED,
+    "M": ChangeStatus.MODIFIED,
+    "R": ChangeStatus.RENAMED,
+    "T": ChangeStatus.MODIFIED,
 }
 
 #: A line between ``diff --git`` and the two names (git-diff(1), "extended diff headers").
@@ -241,7 +238,7 @@ class DiffReader:
     def _read_combined(self) -> FileChange:
         """A section about a merge and several parents (git-diff-tree(1), "combined diff format")."""
         start = self._at
-        path = self._decode(_unquote_if_quoted(self._take().split(b" ", 2)[2]), start)
+        path = self._decode(unquote(self._take().split(b" ", 2)[2]), start)
         extended = self._read_extended()
         if not extended:
             self._fail_cut(path, start)
@@ -301,7 +298,7 @@ class DiffReader:
                 status = ChangeStatus.DELETED
             return FileChange(path=self._decode(name, self._at), status=status, hunks=())
         if found := re.fullmatch(rb"\* Unmerged path (.+)", line):
-            return FileChange(path=self._decode(_unquote_if_quoted(found[1]), self._at))
+            return FileChange(path=self._decode(unquote(found[1]), self._at))
         if not self._is_plain:
             return None
         if found := re.fullmatch(rb"Only in ([^:]+): (.+)", line):
@@ -331,7 +328,7 @@ class DiffReader:
         for verb in (b"rename", b"copy"):
             if verb + b" from" in extended and verb + b" to" in extended:
                 old, new = extended[verb + b" from"], extended[verb + b" to"]
-                return _unquote_if_quoted(old), _unquote_if_quoted(new)
+                return unquote(old), unquote(new)
         name = _find_common_name_in_header(header)
         if name is not None:
             return name, name
@@ -489,20 +486,6 @@ class DiffReader:
         )
 
 
-def unquote(quoted: bytes) -> bytes:
-    """The name that is quoted like a string in C (quote.c in git)."""
-
-    def unescape(found: re.Match[bytes]) -> bytes:
-        escaped = found[1]
-        return bytes([int(escaped, 8)]) if len(escaped) == 3 else _ESCAPES.get(escaped, escaped)
-
-    return re.sub(rb"\\([0-3][0-7]{2}|.)", unescape, quoted[1:-1])
-
-
-def _unquote_if_quoted(name: bytes) -> bytes:
-    return unquote(name) if re.fullmatch(QUOTED_NAME, name) else name
-
-
 def _splits(text: bytes, separator: bytes) -> Iterator[tuple[bytes, bytes]]:
     """All ways to split ``text`` in two at a separator."""
     at = text.find(separator)
@@ -530,7 +513,7 @@ def _find_common_name_in_header(header: bytes) -> bytes | None:
         if b'"' in header
         else None
     ):
-        return _find_common_name(_unquote_if_quoted(found[1]), _unquote_if_quoted(found[2]))
+        return _find_common_name(unquote(found[1]), unquote(found[2]))
     middle = len(header) // 2
     if header[middle : middle + 1] == b" ":
         name = _find_common_name(header[:middle], header[middle + 1 :])

@@ -134,7 +134,7 @@ def refuse_dirty(path: str, shown: str) -> None:
     Raises:
         EditError: it is not committed, or was changed since.
     """
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
     folder, name = os.path.split(os.path.realpath(path))
     try:

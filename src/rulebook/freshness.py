@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from rulebook.checkouts import CheckoutFinder
     from rulebook.config import Config, Target
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
     from rulebook.store import Store
 
 Progress = Callable[[int, int], None]
@@ -171,7 +171,7 @@ class Checkers:
         return self._checkers[alias]
 
     def _open(self, alias: str) -> Checker | Verdict:
-        from rulebook.git import Repository
+        from rulebook.git.repository import Repository
 
         target = self._config.targets.get(alias)
         if target is None:

@@ -18,7 +18,7 @@ from rulebook.model import Finding, Kind, Location, Rule, Severity, Status
 
 if TYPE_CHECKING:
     from rulebook.catalog import Catalog
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
 #: Two texts of a rule that agree by less than this are about different things.
 _SAME_RULE = 0.4

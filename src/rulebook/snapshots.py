@@ -11,46 +11,19 @@ from __future__ import annotations
 import heapq
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from enum import Enum
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook.errors import GitError
-from rulebook.git import Repository, decode_path, encode_path
+from rulebook.git.names import decode_path, encode_path
+from rulebook.git.records import Commit, Entry, Mode, object_id, parse_commit, parse_tree
 
-_ENTRY = re.compile(rb"([0-7]+) ([^\0]+)\0(.{20})", re.DOTALL)
-_HEADER = re.compile(rb"(tree|parent|committer) (.*)")
+if TYPE_CHECKING:
+    from rulebook.git.repository import Repository
+
 #: Commits read one by one while looking for ancestors; beyond that git is asked, which costs a process.
 _WALKED_COMMITS = 2_000
 #: Bytes of file contents that are asked for and held at once.
 _READ_AT_ONCE = 64 << 20
-
-
-class Mode(Enum):
-    """What an entry of a folder is, by git's mode."""
-
-    FILE = "a file"
-    LINK = "a symbolic link"
-    FOLDER = "a folder"
-    SUBMODULE = "a submodule"
-
-
-#: By git's mode; what has no other is a file, executable or not.
-_MODES = {b"40000": Mode.FOLDER, b"120000": Mode.LINK, b"160000": Mode.SUBMODULE}
-
-
-class Entry(NamedTuple):
-    """What stands at a path: its kind and the id of its content."""
-
-    mode: Mode
-    id: str
-
-
-class Commit(NamedTuple):
-    """A commit: its tree, its parents and its date in seconds since 1970."""
-
-    tree: str
-    parents: tuple[str, ...]
-    date: int
 
 
 class Absent(NamedTuple):
@@ -130,7 +103,7 @@ class Snapshots:
                 elif object_id("commit", answer.content) != identity:
                     self._commits[identity] = "damaged"
                 else:
-                    self._commits[identity] = _parse_commit(answer.content)
+                    self._commits[identity] = parse_commit(answer.content)
         return self._commits
 
     def commit(self, identity: str) -> Commit | str:
@@ -266,7 +239,7 @@ class Snapshots:
         if wanted:
             for identity, answer in self._objects.contents(wanted).items():
                 whole = answer is not None and object_id("tree", answer.content) == identity
-                self._trees[identity] = _parse_tree(answer.content) if answer is not None and whole else None
+                self._trees[identity] = parse_tree(answer.content) if answer is not None and whole else None
 
     # --- files ---
 
@@ -317,33 +290,6 @@ def head_refs(branch: str) -> tuple[str, ...]:
     if not branch or branch.startswith(("-", "/")) or re.search(r"[\0-\x20\x7f~^:?*\[\\]|\.\.|@\{|//", branch):
         raise GitError(f"{branch!r} is no name of a branch", "mend default_branch in rulebook.toml")
     return (f"refs/remotes/upstream/{branch}", f"refs/remotes/origin/{branch}", f"refs/heads/{branch}")
-
-
-def object_id(kind: str, content: bytes) -> str:
-    """The id that git gives to a blob, tree or commit with this content."""
-    from hashlib import sha1
-
-    return sha1(b"%s %d\0" % (kind.encode("ascii"), len(content)) + content, usedforsecurity=False).hexdigest()
-
-
-def _parse_commit(content: bytes) -> Commit:
-    tree, parents, date = "", [], 0
-    for line in content.partition(b"\n\n")[0].split(b"\n"):
-        match = _HEADER.fullmatch(line)
-        if match is None:
-            continue
-        if match[1] == b"tree":
-            tree = match[2].decode("ascii")
-        elif match[1] == b"parent":
-            parents.append(match[2].decode("ascii"))
-        else:
-            stamp = re.search(rb"> (-?[0-9]+) [-+0-9]+\Z", match[2])
-            date = int(stamp[1]) if stamp else 0
-    return Commit(tree, tuple(parents), date)
-
-
-def _parse_tree(content: bytes) -> dict[bytes, Entry]:
-    return {name: Entry(_MODES.get(mode, Mode.FILE), id_.hex()) for mode, name, id_ in _ENTRY.findall(content)}
 
 
 def _join(parts: Iterable[bytes]) -> str:

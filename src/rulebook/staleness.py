@@ -20,15 +20,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook.definitions import Definition, Outline, outline, signature
 from rulebook.errors import GitError
+from rulebook.git.records import Commit, Entry, Mode
 from rulebook.model import Kind, Location, Source, _Word
 from rulebook.moves import Definitions, Move, joined, map_lines, same_move, same_text, with_name
 from rulebook.pins import UNKNOWN, Pin, PinError, parse_pin
-from rulebook.snapshots import Absent, Ancestry, Commit, Entry, Head, Mode, Snapshots
+from rulebook.snapshots import Absent, Ancestry, Head, Snapshots
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from rulebook.git import RawChange, Repository
+    from rulebook.git.records import RawChange
+    from rulebook.git.repository import Repository
 
 Progress = Callable[[int, int], None]
 _DAY = re.compile(r"\d{4}-\d{2}-\d{2}")

@@ -17,8 +17,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from rulebook.errors import GitError, UsageError
-from rulebook.git import Mirror, Repository
-from rulebook.snapshots import Commit, Entry, Mode, Snapshots
+from rulebook.git.mirror import Mirror
+from rulebook.git.records import Commit, Entry, Mode
+from rulebook.git.repository import Repository
+from rulebook.snapshots import Snapshots
 
 if TYPE_CHECKING:
     from rulebook.config import Target

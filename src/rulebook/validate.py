@@ -17,7 +17,7 @@ from rulebook.pins import PinError, parse_pin
 from rulebook.waivers.lint import lint_waivers
 
 if TYPE_CHECKING:
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
 #: The fixed sections of each kind of document in each language, in their order; the flag tells the required ones.
 SECTIONS: Mapping[Kind, Mapping[str, tuple[tuple[str, bool], ...]]] = {

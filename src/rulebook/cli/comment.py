@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rulebook.bot.client import GitHubClient, Pull
     from rulebook.bot.event import PullRef
     from rulebook.bot.state import State
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet
     from rulebook.store import Store
     from rulebook.waivers.check import CheckReport
@@ -225,8 +225,8 @@ class _Job(NamedTuple):
         return choose_repo(store, resolved if resolved in store.config.targets else "")
 
     def _from_clone(self, alias: str, base: str, head: str) -> tuple[ChangeSet | None, Repository | None]:
-        from rulebook.changes import from_git
-        from rulebook.git import Repository
+        from rulebook.git.repository import Repository
+        from rulebook.ranges import from_git
 
         folder = self.checkouts.get(alias) or self.checkouts.get(self.ref.repository)
         try:

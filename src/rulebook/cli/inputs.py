@@ -13,7 +13,7 @@ from rulebook.errors import GitError, NoKnowledgeBase, UnreadableInput, UsageErr
 from rulebook.store import Store, open_store
 
 if TYPE_CHECKING:
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet
 
 #: Larger inputs are refused: a diff of this size is nobody's review.
@@ -73,7 +73,7 @@ def here(*, needed: bool = True) -> Repository | None:
         if parent == folder:
             return None
         folder = parent
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
     try:
         return Repository.discover(folder)
@@ -123,7 +123,9 @@ def read_change(
                 "--git needs a clone of the target repository, and there is none here",
                 "run inside it, or name it with --checkout ALIAS=DIR",
             )
-        return changes.from_git(repository, git_range)
+        from rulebook.ranges import from_git
+
+        return from_git(repository, git_range)
     if paths:
         top = repository.top if repository is not None else None
         if list(paths) == ["-"]:
@@ -143,7 +145,7 @@ def root_of(root: str) -> str:
 
 def head_paths(config: Config, options: Sequence[str]) -> dict[str, tuple[str, ...]]:
     """The files at the head of each clone that ``--checkout`` names, by alias."""
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
     found = {}
     for alias, folder in checkouts(options).items():
@@ -157,7 +159,7 @@ def head_paths(config: Config, options: Sequence[str]) -> dict[str, tuple[str, .
 def history_of(root: str) -> Repository | None:
     """The repository that keeps the knowledge base's own history, if it has any commit yet."""
     from rulebook.errors import GitError
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
     try:
         repository = Repository.discover(root)

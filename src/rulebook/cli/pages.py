@@ -23,7 +23,7 @@ def rule_addresses(root: str, report: AppliesReport, site: str) -> dict[str, str
 
         return {match.id: page_address(site, report.repo, match.id) for match in report.rules}
     from rulebook.errors import GitError
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
     try:
         repository = Repository.discover(root)

@@ -12,7 +12,7 @@ from rulebook.cli.terminal import Color
 from rulebook.errors import UsageError
 
 if TYPE_CHECKING:
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet
     from rulebook.store import Store
 
@@ -150,7 +150,7 @@ def _change_and_repo(
     folder = clones.get(alias) or clones.get(repo)
     clone = None
     if folder is not None:
-        from rulebook.git import Repository
+        from rulebook.git.repository import Repository
 
         clone = Repository(folder)
     change = inputs.read_change(paths, diff, git, null, clone or around)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from rulebook.config import Config, Target
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet, Finding
     from rulebook.waivers.baseline import Baseline
     from rulebook.waivers.document import WaiverText
@@ -350,7 +350,7 @@ def policies_of(folder: str) -> tuple[list[Policy], list[Finding]]:
 
 
 def _clone(alias: str, clones: Mapping[str, str], around: Repository | None) -> Repository:
-    from rulebook.git import Repository
+    from rulebook.git.repository import Repository
 
     if alias in clones:
         return Repository.discover(clones[alias])
