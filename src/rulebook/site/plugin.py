@@ -25,7 +25,7 @@ from mkdocs.structure.toc import get_toc
 from rulebook.config import find_root
 from rulebook.errors import RulebookError
 from rulebook.render.safe import one_line, several_lines
-from rulebook.site import feeds, lookup, markup, pages
+from rulebook.site import feeds, lookup, markup, pages, search
 from rulebook.site.content import Content, aliases, read_content
 from rulebook.site.words import LANGUAGES, word
 
@@ -36,12 +36,6 @@ if TYPE_CHECKING:
 
 _ASSETS = os.path.join(os.path.dirname(__file__), "assets")
 _ASSETS_PLACE = "assets/rulebook"
-#: Between words: blanks, punctuation of both languages, ``_``, a change of case, and every Chinese character,
-#: so that a word is found inside a sentence and a part inside an identifier.
-_SEPARATOR = (
-    r"[\s\-,;:!?=\[\]{}()\"'`/\\.<>|#*、。，；：？！（）《》“”…]+|_|(?<=[a-z0-9])(?=[A-Z])"
-    r"|(?<=[\u3400-\u9fff])|(?=[\u3400-\u9fff])"
-)
 _INLINE_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<text>.*?)</script>", re.DOTALL)
 _log = get_plugin_logger("rulebook")
 
@@ -88,7 +82,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         script = config_options.ExtraScriptValue(f"{_ASSETS_PLACE}/site.js")
         script.type = "module"
         config.extra_javascript.append(script)
-        _prepare_search(config)
+        search.prepare_search(config)
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -184,16 +178,24 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
         """Adds the Content-Security-Policy."""
         made = self._pages.get(page.file.src_uri)
+        output = search.use_worker(output, made.lang if made else LANGUAGES[0], _ASSETS_PLACE)
         # Only the theme's own scripts are allowed: what stands in the page's text is not looked at.
         frame = output.replace(page.content or "", "") if page.content and made else output
         return _secured(output, frame, copy=made is not None)
 
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
         """Adds the Content-Security-Policy to the page for what is not found."""
-        return _secured(output_content, output_content) if template_name.endswith(".html") else output_content
+        if not template_name.endswith(".html"):
+            return output_content
+        output_content = search.use_worker(output_content, LANGUAGES[0], _ASSETS_PLACE)
+        return _secured(output_content, output_content)
 
+    # After the search plugin, which writes its index in the same event.
+    @event_priority(-100)
     def on_post_build(self, *, config: MkDocsConfig) -> None:
-        """Writes a Markdown copy beside each page."""
+        """Writes a Markdown copy beside each page, and the search's texts apart from its settings."""
+        if config.theme.name == "material":
+            search.part_index(config.site_dir)
         for uri, page in self._pages.items():
             with open(os.path.join(config.site_dir, *uri.split("/")), "w", encoding="utf-8", newline="\n") as file:
                 file.write(several_lines(page.markdown))
@@ -201,14 +203,6 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
     def _ready(self) -> Content:
         assert self._content is not None
         return self._content
-
-
-def _prepare_search(config: MkDocsConfig) -> None:
-    for name, plugin in config.plugins.items():
-        if name.rpartition("/")[2] == "search":
-            plugin.config["separator"] = _SEPARATOR
-            # The language of the index tells how words are stemmed; Chinese ones are not.
-            plugin.config["lang"] = ["en"]
 
 
 def _navigation(content: Content, given: list[Any] | None, docs: list[str]) -> list[Any]:
