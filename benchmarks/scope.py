@@ -26,12 +26,16 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING
 
 from pathspec import PathSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from rulebook.patterns import PatternList
+from rulebook.patterns.syntax import parse_list
 from rulebook.scope import MemoryPostings, Postings, ScopeIndex, SqlitePostings, count_tokens, scope_tokens
+
+if TYPE_CHECKING:
+    from rulebook.patterns.compiled import PatternList
 
 PATHS = 300
 PACKAGES_TOUCHED = 8
@@ -133,7 +137,7 @@ def fill(lists: dict[int, PatternList], file: Path) -> None:
 
 def measure(count: int, folder: Path, *, compare: bool) -> dict[str, float]:
     rules, names = make_rules(count)
-    lists = {number: PatternList.parse(texts) for number, texts in enumerate(rules)}
+    lists = {number: parse_list(texts) for number, texts in enumerate(rules)}
     source = random.Random(7)
     asked: set[str] = set()
     fill(lists, folder / f"{count}.sqlite")

@@ -18,7 +18,7 @@ from rulebook.changes import from_github_files, from_paths
 from rulebook.diffs import parse_diff
 from rulebook.errors import UsageError
 from rulebook.match import Evidence, PathHit, match_rule
-from rulebook.patterns import compile_patterns
+from rulebook.patterns.syntax import compile_patterns
 from rulebook.store import open_store
 
 if TYPE_CHECKING:

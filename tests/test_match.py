@@ -23,7 +23,7 @@ from rulebook.model import (
     Signal,
     Status,
 )
-from rulebook.patterns import parse
+from rulebook.patterns.syntax import parse
 from rulebook.symbols import outline_sides
 
 

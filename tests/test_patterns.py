@@ -14,18 +14,12 @@ from hypothesis import strategies as st
 from pathspec import PathSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
-from rulebook import patterns
-from rulebook.patterns import (
-    Outcome,
-    Pattern,
-    PatternError,
-    PatternList,
-    compile_patterns,
-    explain,
-    lint,
-    parse,
-    specificity,
-)
+from rulebook.patterns import compiled, explanation, syntax
+from rulebook.patterns import lint as linter
+from rulebook.patterns.compiled import Pattern, PatternList, specificity
+from rulebook.patterns.explanation import Outcome, explain
+from rulebook.patterns.lint import lint
+from rulebook.patterns.syntax import PatternError, compile_patterns, parse, parse_list
 
 
 def matches(pattern: str, path: str) -> bool:
@@ -226,7 +220,7 @@ def test_no_pattern_explodes(pattern: str, path: str) -> None:
     ],
 )
 def test_last_match_wins(texts: list[str], path: str, decided: str | None) -> None:
-    pattern = PatternList.parse(texts).match(path)
+    pattern = parse_list(texts).match(path)
     assert (pattern and pattern.text) == decided
 
 
@@ -234,7 +228,7 @@ def test_compiling_leaves_out_what_cannot_be_read() -> None:
     listed = compile_patterns(["src/**", "a//b", "!src/gen/"])
     assert [pattern.text for pattern in listed.patterns] == ["src/**", "!src/gen/"]
     with pytest.raises(PatternError):
-        PatternList.parse(["src/**", "a//b"])
+        parse_list(["src/**", "a//b"])
 
 
 # --- agreement with git and pathspec ----------------------------------------------------------
@@ -355,7 +349,7 @@ def test_agrees_with_pathspec(source: random.Random) -> None:
     made = [random_pattern(source, PIECES) for _ in range(source.choice([1, 1, 2, 3, 4]))]
     texts = [source.choice(["", "", "!"]) + pattern for pattern in made if shared_with_pathspec(pattern)]
     theirs = PathSpec.from_lines(GitIgnoreSpecPattern, texts, backend="simple")
-    ours = PatternList.parse(texts)
+    ours = parse_list(texts)
     for _ in range(20):
         path = random_path(source)
         assert (ours.match(path) is not None) == theirs.match_file(path), (texts, path)
@@ -555,7 +549,7 @@ def test_explains_which_branch_came_nearest() -> None:
 
 
 def test_explains_a_negation() -> None:
-    found = explain(PatternList.parse(["lib/**", "src/**", "!src/gen/**", "docs/**"]).patterns, "src/gen/a.py")
+    found = explain(parse_list(["lib/**", "src/**", "!src/gen/**", "docs/**"]).patterns, "src/gen/a.py")
     assert found.outcome is Outcome.EXCLUDED
     assert found.pattern is not None
     assert found.negation is not None
@@ -564,7 +558,7 @@ def test_explains_a_negation() -> None:
 
 
 def test_explains_a_match() -> None:
-    found = explain(PatternList.parse(["src/**", "!src/gen/**", "src/gen/a*"]).patterns, "src/gen/a.py")
+    found = explain(parse_list(["src/**", "!src/gen/**", "src/gen/a*"]).patterns, "src/gen/a.py")
     assert found.outcome is Outcome.MATCHED
     assert found.pattern is not None
     assert found.pattern.text == "src/gen/a*"
@@ -583,7 +577,7 @@ def test_explanation_agrees_with_the_match(source: random.Random) -> None:
     pieces = [*PIECES, *CLASSES, "{a,b/}"]
     texts = [source.choice(["", "!"]) + random_pattern(source, pieces) for _ in range(source.choice([1, 2, 3]))]
     try:
-        listed = PatternList.parse(texts)
+        listed = parse_list(texts)
     except PatternError:
         return
     path = random_path(source)
@@ -654,7 +648,7 @@ def test_advice_is_certain(source: random.Random) -> None:
     pieces = [*PIECES, *CLASSES]
     texts = [source.choice(["", "", "!"]) + random_pattern(source, pieces) for _ in range(4)]
     try:
-        listed = PatternList.parse(texts).patterns
+        listed = parse_list(texts).patterns
     except PatternError:
         return
     paths = [random_path(source) for _ in range(60)]
@@ -675,4 +669,4 @@ def test_advice_is_certain(source: random.Random) -> None:
 
 
 def test_module_needs_no_regular_expressions() -> None:
-    assert not hasattr(patterns, "re")
+    assert not any(hasattr(module, "re") for module in (compiled, explanation, linter, syntax))

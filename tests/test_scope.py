@@ -5,12 +5,13 @@ from __future__ import annotations
 import random
 import sqlite3
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rulebook.patterns import Pattern, PatternError, PatternList, parse
+from rulebook.patterns.syntax import PatternError, parse, parse_list
 from rulebook.scope import (
     MemoryPostings,
     Postings,
@@ -22,6 +23,9 @@ from rulebook.scope import (
     path_tokens,
     scope_tokens,
 )
+
+if TYPE_CHECKING:
+    from rulebook.patterns.compiled import Pattern, PatternList
 
 
 def sqlite_postings(
@@ -142,25 +146,25 @@ def test_rules_that_begin_alike_are_not_filed_together() -> None:
     texts = [f"src/**/module{number}/*.py" for number in range(1000)] + [
         f"src/**/unit{number}_*.py" for number in range(1000)
     ]
-    lists = {number: PatternList.parse([text]) for number, text in enumerate(texts)}
+    lists = {number: parse_list([text]) for number, text in enumerate(texts)}
     index = ScopeIndex(MemoryPostings(lists), Loader(lists))
     path = "src/a/module7/unit9_x.py"
     assert index.candidates([path]) == {path: [7, 1009]}
 
 
 def test_scope_tokens_are_those_of_each_alternative_that_takes_in() -> None:
-    listed = PatternList.parse(["{src/a,**/b}/x", "!src/c", "/docs/"])
+    listed = parse_list(["{src/a,**/b}/x", "!src/c", "/docs/"])
     assert scope_tokens(listed.patterns, {}) == {"p:src/a/x", "s:b", "p:docs"}
-    assert scope_tokens(PatternList.parse(["!a"]).patterns, {}) == set()
+    assert scope_tokens(parse_list(["!a"]).patterns, {}) == set()
 
 
 # --- looking up -------------------------------------------------------------------------------
 
 LISTS = {
-    3: PatternList.parse(["operator/**", "!operator/cli/**"]),
-    1: PatternList.parse(["**/*.go"]),
-    2: PatternList.parse(["{docs,operator/cli}/*.{md,go}"]),
-    9: PatternList.parse(["**"]),
+    3: parse_list(["operator/**", "!operator/cli/**"]),
+    1: parse_list(["**/*.go"]),
+    2: parse_list(["{docs,operator/cli}/*.{md,go}"]),
+    9: parse_list(["**"]),
 }
 
 
@@ -198,7 +202,7 @@ def test_each_token_is_looked_up_once_for_all_paths() -> None:
 
 
 def test_grams_are_looked_up_only_where_some_are_filed() -> None:
-    lists = {number: PatternList.parse([f"*{number:05}*"]) for number in range(40)}
+    lists = {number: parse_list([f"*{number:05}*"]) for number in range(40)}
     crowded = Counting(MemoryPostings(lists))
     assert ScopeIndex(crowded, Loader(lists)).candidates(["x00007x"]) == {"x00007x": [7]}
     assert {"g:x0000", "g:00007", "g:0007x"} <= set(crowded.asked)
@@ -208,7 +212,7 @@ def test_grams_are_looked_up_only_where_some_are_filed() -> None:
 
 
 def test_sqlite_knows_whether_grams_are_filed() -> None:
-    with_grams, connection = sqlite_postings({1: PatternList.parse(["*onnec*"])}, {"*": 99})
+    with_grams, connection = sqlite_postings({1: parse_list(["*onnec*"])}, {"*": 99})
     assert with_grams.has_grams
     connection.close()
     without, connection = sqlite_postings(LISTS)
@@ -217,7 +221,7 @@ def test_sqlite_knows_whether_grams_are_filed() -> None:
 
 
 def test_sqlite_takes_more_tokens_than_a_query_has_parameters() -> None:
-    lists = {number: PatternList.parse([f"/d{number}/"]) for number in range(3000)}
+    lists = {number: parse_list([f"/d{number}/"]) for number in range(3000)}
     postings, connection = sqlite_postings(lists)
     paths = [f"d{number}/x" for number in range(3000)]
     assert ScopeIndex(postings, Loader(lists)).candidates(paths) == {f"d{number}/x": [number] for number in range(3000)}
@@ -225,7 +229,7 @@ def test_sqlite_takes_more_tokens_than_a_query_has_parameters() -> None:
 
 
 def test_a_name_that_is_no_utf8_is_matched_by_wildcards_only() -> None:
-    lists = {1: PatternList.parse(["src/*.py"]), 2: PatternList.parse(["src/a.py"])}
+    lists = {1: parse_list(["src/*.py"]), 2: parse_list(["src/a.py"])}
     path = b"src/\xff.py".decode("utf-8", "surrogateescape")
     postings, connection = sqlite_postings(lists)
     for each in (postings, MemoryPostings(lists)):
@@ -279,7 +283,7 @@ def random_lists(source: random.Random) -> dict[int, PatternList]:
                 + source.choice(["", "", "/"])
             )
         try:
-            lists[scope] = PatternList.parse(texts)
+            lists[scope] = parse_list(texts)
         except PatternError:
             continue
     return lists

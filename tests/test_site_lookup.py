@@ -12,7 +12,7 @@ import pytest
 
 from gitrepo import GitRepo
 from kb import make_kb, rule
-from rulebook.patterns import PatternError, compile_patterns, parse
+from rulebook.patterns.syntax import PatternError, compile_patterns, parse
 from rulebook.site.lookup import lookup_data
 from rulebook.store import Store, open_store
 from sitekit import ROOT, ask_command, ask_page, needs_node, run_scripts

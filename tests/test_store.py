@@ -21,7 +21,7 @@ from rulebook import answer, changes
 from rulebook.catalog import load
 from rulebook.errors import NoKnowledgeBase, StoreError
 from rulebook.model import Kind
-from rulebook.patterns import compile_patterns
+from rulebook.patterns.syntax import compile_patterns
 from rulebook.store import default_folder, open_store, secure_folder
 
 SRC = str(Path(__file__).parent.parent / "src")

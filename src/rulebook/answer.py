@@ -33,7 +33,7 @@ from rulebook.store import EVERY_REPO
 
 if TYPE_CHECKING:
     from rulebook.git.repository import Repository
-    from rulebook.patterns import Explanation
+    from rulebook.patterns.explanation import Explanation
     from rulebook.store import Row, Store
 
 
@@ -276,8 +276,8 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
     Raises:
         UsageError: there is no such rule.
     """
-    from rulebook.patterns import compile_patterns
-    from rulebook.patterns import explain as explain_path
+    from rulebook.patterns.explanation import explain as explain_path
+    from rulebook.patterns.syntax import compile_patterns
 
     row = find_document(store, name, Kind.RULE)
     texts = _texts(row.metadata.get("applies_to", ()))

@@ -218,7 +218,7 @@ def _choose(
     citations: Sequence[Citation], asked: Checkers, repo: str, paths: Sequence[str], since: str
 ) -> tuple[list[Citation], dict[str, int]]:
     """The pins that are asked about, and how many are left out for which reason."""
-    from rulebook.patterns import compile_patterns
+    from rulebook.patterns.syntax import compile_patterns
 
     patterns = compile_patterns(list(paths)) if paths else None
     chosen: list[Citation] = []

@@ -32,7 +32,7 @@ from rulebook.model import (
     Signal,
 )
 from rulebook.ordering import natural_key
-from rulebook.patterns import Pattern, PatternList, compile_patterns, specificity
+from rulebook.patterns.compiled import Pattern, PatternList, specificity
 from rulebook.regexes import MAX_LINE, RegexError, compile_bounded
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ class Evidence:
         """Patterns of ``inside`` and ``then``, compiled once."""
         found = self._lists.get(texts)
         if found is None:
+            from rulebook.patterns.syntax import compile_patterns
+
             found = self._lists[texts] = compile_patterns(texts)
         return found
 

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from rulebook import markdown, metadata, patterns
+from rulebook import markdown, metadata
 from rulebook.files import split_language
 from rulebook.model import (
     ChangeStatus,
@@ -29,6 +29,7 @@ from rulebook.model import (
     Status,
     Waiver,
 )
+from rulebook.patterns.lint import lint
 from rulebook.pins import UNKNOWN, PinError, parse_pin
 from rulebook.regexes import RegexError, compile_bounded
 
@@ -295,7 +296,7 @@ def _patterns(reader: Reader, value: Any, *key: str | int) -> tuple[str, ...]:
     """A list of path patterns; what is wrong with each is a finding at its own line."""
     entries = reader.entries_of(value, key)
     texts = tuple(text for _, text in entries)
-    for problem in patterns.lint(texts):
+    for problem in lint(texts):
         place = key if isinstance(value, str) else (*key, entries[problem.index][0])
         severity = Severity.WARNING if problem.code in _HARMLESS_PATTERNS else Severity.ERROR
         reader.complain(problem.code, problem.message, problem.remedy, *place, severity=severity)

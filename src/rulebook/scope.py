@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from rulebook.patterns import Alternative, Glob, Pattern, PatternList
+from rulebook.patterns.compiled import Alternative, Glob, Pattern, PatternList
 
 if TYPE_CHECKING:
     import sqlite3

@@ -41,7 +41,8 @@ from rulebook.model import (
     Status,
 )
 from rulebook.ordering import natural_key
-from rulebook.patterns import PatternList, compile_patterns
+from rulebook.patterns.compiled import PatternList
+from rulebook.patterns.syntax import compile_patterns
 
 if TYPE_CHECKING:
     from typing_extensions import Self

@@ -321,7 +321,7 @@ def _check_heads(catalog: Catalog, heads: Mapping[str, Collection[str]]) -> Iter
     A rule keeps patterns for places that were moved, so a single dead pattern is a note; a rule of
     which nothing is alive is a warning.
     """
-    from rulebook.patterns import compile_patterns
+    from rulebook.patterns.syntax import compile_patterns
 
     if not heads:
         return

@@ -13,7 +13,7 @@ from rulebook.errors import UnreadableInput
 from rulebook.files import split_language
 from rulebook.model import Document, Finding, Kind, ReviewDigest, Rule, Severity, Waiver
 from rulebook.ordering import natural_key
-from rulebook.patterns import compile_patterns
+from rulebook.patterns.syntax import compile_patterns
 from rulebook.pins import Pin, PinError, parse_pin
 
 #: From the worst to the best, as ``docs/freshness.md`` orders them.

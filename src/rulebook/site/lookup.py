@@ -1,6 +1,6 @@
 """The look-up page's data: one file for each target repository, which a script executes as it stands.
 
-Everything is compiled here. Path patterns are in the form that :mod:`rulebook.patterns` documents, regular expressions
+Everything is compiled here. Path patterns are in the form of :mod:`rulebook.patterns.compiled`, regular expressions
 are JavaScript's, pins are split. What the script cannot judge exactly is named in ``unjudged`` of its rule,
 and the page says so.
 """
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rulebook.model import Kind, On, ReviewDigest, Rule, Signal, Status
 from rulebook.ordering import natural_key
-from rulebook.patterns import compile_patterns, specificity
+from rulebook.patterns.compiled import specificity
+from rulebook.patterns.syntax import compile_patterns
 from rulebook.regexes import RegexError, compile_bounded
 from rulebook.site.regexes import NoCounterpart, to_javascript
 

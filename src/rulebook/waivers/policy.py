@@ -13,11 +13,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rulebook.model import Finding, Location, Rule, Severity
-from rulebook.patterns import PatternList, compile_patterns, lint
+from rulebook.patterns.lint import lint
+from rulebook.patterns.syntax import compile_patterns
 from rulebook.regexes import RegexError, compile_bounded
+
+if TYPE_CHECKING:
+    from rulebook.patterns.compiled import PatternList
 
 
 class PatchKind(str, Enum):
