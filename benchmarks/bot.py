@@ -35,7 +35,7 @@ def main() -> None:
     from rulebook.bot.state import advance
     from rulebook.bot.upsert import upsert
     from rulebook.freshness import edited_sources
-    from rulebook.store import open_store
+    from rulebook.store.opening import open_store
 
     print(f"imports: {time.process_time() - started:.2f} s of processor time")
     with tempfile.TemporaryDirectory() as scratch:

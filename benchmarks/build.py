@@ -17,7 +17,7 @@ from pathlib import Path
 
 from generate import rule_text, write_rules
 from rulebook import index, lookup
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 
 
 def main() -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from generate import write_paths, write_rules
 from rulebook import site
 from rulebook.site.lookup import lookup_data
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 
 ROOT = Path(__file__).parent.parent
 ASSETS = Path(site.__file__).parent / "assets"

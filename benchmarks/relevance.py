@@ -19,7 +19,7 @@ from rulebook import answer
 from rulebook.git.repository import Repository
 from rulebook.model import Relevance
 from rulebook.ranges import from_git
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 
 ROOT = Path(__file__).resolve().parent.parent
 JUDGED = {f"AFD-I{number}" for number in (1, 2, 3, 4, 7, 8, 9, 10, 11, 12)}

@@ -32,7 +32,8 @@ from pathspec import PathSpec
 from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 from rulebook.patterns.syntax import parse_list
-from rulebook.scope import MemoryPostings, Postings, ScopeIndex, SqlitePostings, count_tokens, scope_tokens
+from rulebook.scope import MemoryPostings, Postings, ScopeIndex
+from rulebook.store.postings import TABLE, SqlitePostings, file_scopes, holds_grams
 
 if TYPE_CHECKING:
     from rulebook.patterns.compiled import PatternList
@@ -126,11 +127,9 @@ def time_rounds(ask: Callable[[list[str]], object], rounds: list[list[str]]) -> 
 
 
 def fill(lists: dict[int, PatternList], file: Path) -> None:
-    counts = count_tokens(pattern for listed in lists.values() for pattern in listed.patterns)
     connection = sqlite3.connect(file)
-    connection.execute(SqlitePostings.SCHEMA)
-    rows = [(token, scope) for scope, listed in lists.items() for token in scope_tokens(listed.patterns, counts)]
-    connection.executemany("INSERT INTO token VALUES (?, ?)", sorted(rows))
+    connection.executescript(TABLE)
+    file_scopes(connection, "demo", lists)
     connection.commit()
     connection.close()
 
@@ -143,7 +142,10 @@ def measure(count: int, folder: Path, *, compare: bool) -> dict[str, float]:
     fill(lists, folder / f"{count}.sqlite")
     connection = sqlite3.connect(folder / f"{count}.sqlite")
 
-    postings: dict[str, Postings] = {"memory": MemoryPostings(lists), "sqlite": SqlitePostings(connection)}
+    postings: dict[str, Postings] = {
+        "memory": MemoryPostings(lists),
+        "sqlite": SqlitePostings(connection, "demo", has_grams=holds_grams(connection)),
+    }
     figures: dict[str, float] = {}
     sample = make_paths(names, source, asked)
     answers = []

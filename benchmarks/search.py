@@ -43,7 +43,7 @@ from pathlib import Path
 from build import add_alone
 from rulebook import index, lookup
 from rulebook.markdown import outline
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 
 ROOT = Path(__file__).resolve().parent.parent
 QUERIES = 40

@@ -20,7 +20,7 @@ from rulebook.errors import RulebookError
 from rulebook.render.data import applies_data
 
 if TYPE_CHECKING:
-    from rulebook.store import Store
+    from rulebook.store.query import Store
 
 ASSETS = Path(site.__file__).parent / "assets"
 ROOT = Path(__file__).parent.parent

@@ -19,7 +19,7 @@ from rulebook.diffs import parse_diff
 from rulebook.errors import UsageError
 from rulebook.match import Evidence, PathHit, match_rule
 from rulebook.patterns.syntax import compile_patterns
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 
 if TYPE_CHECKING:
     from rulebook.model import ChangeSet, RuleMatch

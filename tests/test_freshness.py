@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -21,7 +22,10 @@ from rulebook.freshness import StaleReport, check_documents, edited_sources, fre
 from rulebook.git.repository import Repository
 from rulebook.ranges import from_git
 from rulebook.staleness import State
-from rulebook.store import Store, open_store
+from rulebook.store.opening import open_store
+
+if TYPE_CHECKING:
+    from rulebook.store.query import Store
 
 TARGET = Target(alias="target", url="https://example.invalid/owner/target")
 

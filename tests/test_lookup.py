@@ -15,7 +15,7 @@ from kb import REVIEW, make_kb, rule
 from rulebook import lookup
 from rulebook.errors import StoreError
 from rulebook.model import Kind
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 
 FILES = {
     "rules/demo/A-1.md": rule("A-1", title="Connectors", body="Register with `AFDConnectorFactory` before use.\n"),

@@ -16,13 +16,13 @@ from rulebook.scope import (
     MemoryPostings,
     Postings,
     ScopeIndex,
-    SqlitePostings,
     candidate_tokens,
     choose_token,
     count_tokens,
     path_tokens,
     scope_tokens,
 )
+from rulebook.store.postings import TABLE, SqlitePostings, file_scopes, holds_grams
 
 if TYPE_CHECKING:
     from rulebook.patterns.compiled import Pattern, PatternList
@@ -31,14 +31,16 @@ if TYPE_CHECKING:
 def sqlite_postings(
     lists: Mapping[int, PatternList], counts: Mapping[str, int] | None = None
 ) -> tuple[SqlitePostings, sqlite3.Connection]:
-    if counts is None:
-        counts = count_tokens(pattern for listed in lists.values() for pattern in listed.patterns)
+    """Postings in a table; with ``counts``, filed as if so many others could be filed under each token."""
     connection = sqlite3.connect(":memory:")
-    connection.execute(SqlitePostings.SCHEMA)
-    for scope, listed in lists.items():
-        rows = [(token, scope) for token in scope_tokens(listed.patterns, counts)]
-        connection.executemany("INSERT INTO token VALUES (?, ?)", rows)
-    return SqlitePostings(connection), connection
+    connection.executescript(TABLE)
+    if counts is None:
+        file_scopes(connection, "demo", lists)
+    else:
+        for scope, listed in lists.items():
+            rows = [(f"demo\n{token}", scope) for token in scope_tokens(listed.patterns, counts)]
+            connection.executemany("INSERT INTO token VALUES (?, ?)", rows)
+    return SqlitePostings(connection, "demo", has_grams=holds_grams(connection)), connection
 
 
 def plain(lists: Mapping[int, PatternList], paths: Iterable[str]) -> dict[str, list[tuple[int, Pattern]]]:

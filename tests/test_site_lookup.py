@@ -7,6 +7,7 @@ import random
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +15,12 @@ from gitrepo import GitRepo
 from kb import make_kb, rule
 from rulebook.patterns.syntax import PatternError, compile_patterns, parse
 from rulebook.site.lookup import lookup_data
-from rulebook.store import Store, open_store
+from rulebook.store.opening import open_store
 from sitekit import ROOT, ask_command, ask_page, needs_node, run_scripts
 from test_changes import BROKEN, CASES, OTHERS
+
+if TYPE_CHECKING:
+    from rulebook.store.query import Store
 
 pytestmark = needs_node
 

@@ -22,7 +22,8 @@ from rulebook.catalog import load
 from rulebook.errors import NoKnowledgeBase, StoreError
 from rulebook.model import Kind
 from rulebook.patterns.syntax import compile_patterns
-from rulebook.store import default_folder, open_store, secure_folder
+from rulebook.store.folder import default_folder, secure_folder
+from rulebook.store.opening import open_store
 
 SRC = str(Path(__file__).parent.parent / "src")
 
@@ -360,7 +361,7 @@ def test_a_read_only_cache_with_changed_content_is_answered_from_memory(
     tmp_path: Path, read_only: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     root = tmp_path / "kb"
-    monkeypatch.setattr("rulebook.store.default_folder", lambda _: str(read_only))
+    monkeypatch.setattr("rulebook.store.opening.default_folder", lambda _: str(read_only))
     (root / "rules/demo/DEMO-2.md").write_text(rule("DEMO-2"))
     with open_store(str(root)) as store:
         assert "cannot be written" in store.notes[0]
@@ -373,7 +374,7 @@ def test_a_full_disk_is_answered_from_memory(tmp_path: Path) -> None:
         "import resource, sys\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))\n"
         "import signal; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
-        "from rulebook.store import open_store\n"
+        "from rulebook.store.opening import open_store\n"
         "from rulebook.model import Kind\n"
         "with open_store(sys.argv[1]) as store:\n"
         "    print(store.folder, len(store.documents(Kind.RULE)), store.notes)\n"
@@ -471,7 +472,7 @@ def test_a_store_of_another_root_is_not_taken(tmp_path: Path) -> None:
     assert ids(one, folder) == ["DEMO-1"]
 
 
-BUILD = "import sys; from rulebook.store import open_store; open_store(sys.argv[1], sys.argv[2]).close()"
+BUILD = "import sys; from rulebook.store.opening import open_store; open_store(sys.argv[1], sys.argv[2]).close()"
 
 
 def start(root: Path, folder: Path, tmp_path: Path) -> subprocess.Popen[bytes]:

@@ -29,12 +29,13 @@ from rulebook.model import (
     Status,
 )
 from rulebook.ordering import natural_key
-from rulebook.store import EVERY_REPO
+from rulebook.store.schema import EVERY_REPO
 
 if TYPE_CHECKING:
     from rulebook.git.repository import Repository
     from rulebook.patterns.explanation import Explanation
-    from rulebook.store import Row, Store
+    from rulebook.store.query import Store
+    from rulebook.store.schema import Row
 
 
 def choose_repo(store: Store, wanted: str = "", remotes: Sequence[str] = ()) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rulebook.checkouts import CheckoutFinder
     from rulebook.config import Config, Target
     from rulebook.git.repository import Repository
-    from rulebook.store import Store
+    from rulebook.store.query import Store
 
 Progress = Callable[[int, int], None]
 

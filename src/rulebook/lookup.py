@@ -12,7 +12,8 @@ from rulebook.errors import StoreError
 
 if TYPE_CHECKING:
     from rulebook.model import Kind
-    from rulebook.store import Progress, Row, Store
+    from rulebook.store.query import Store
+    from rulebook.store.schema import Progress, Row
 
 _FOLDER = "search"
 

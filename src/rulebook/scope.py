@@ -29,12 +29,9 @@ filed: they can only take out what another pattern took in. A pattern with brace
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from rulebook.patterns.compiled import Alternative, Glob, Pattern, PatternList
-
-if TYPE_CHECKING:
-    import sqlite3
 
 #: The token that every path has.
 ANY = "*"
@@ -193,43 +190,6 @@ class MemoryPostings:
         """See :meth:`Postings.lookup`."""
         scopes = self._scopes
         return {token: scopes[token] for token in tokens if token in scopes}
-
-
-class SqlitePostings:
-    """Postings in a table of SQLite, see :attr:`SCHEMA`.
-
-    The answer to :attr:`has_grams` is kept: make a new one when the table has changed.
-    """
-
-    SCHEMA = (
-        "CREATE TABLE token (token TEXT NOT NULL, scope INTEGER NOT NULL, PRIMARY KEY (token, scope)) WITHOUT ROWID"
-    )
-
-    # Of SQLite's builds, the most frugal ones take 999 parameters (SQLITE_MAX_VARIABLE_NUMBER before 3.32).
-    _CHUNK = 500
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self._connection = connection
-        self._has_grams: bool | None = None
-
-    @property
-    def has_grams(self) -> bool:
-        """See :attr:`Postings.has_grams`."""
-        if self._has_grams is None:
-            query = "SELECT EXISTS (SELECT 1 FROM token WHERE token >= 'g:' AND token < 'g;')"
-            self._has_grams = bool(self._connection.execute(query).fetchone()[0])
-        return self._has_grams
-
-    def lookup(self, tokens: Collection[str]) -> Mapping[str, Sequence[int]]:
-        """See :meth:`Postings.lookup`."""
-        scopes: dict[str, list[int]] = {}
-        wanted = sort_texts(tokens)
-        for start in range(0, len(wanted), self._CHUNK):
-            chunk = wanted[start : start + self._CHUNK]
-            query = f"SELECT token, scope FROM token WHERE token IN ({','.join('?' * len(chunk))})"
-            for token, scope in self._connection.execute(query, chunk):
-                scopes.setdefault(token, []).append(scope)
-        return scopes
 
 
 def sort_texts(tokens: Collection[str]) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from browserkit import BROWSER_TESTS, Visit
-from rulebook.store import open_store
+from rulebook.store.opening import open_store
 from sitekit import ROOT, ask_command
 
 playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")

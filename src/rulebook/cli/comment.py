@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rulebook.bot.state import State
     from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet
-    from rulebook.store import Store
+    from rulebook.store.query import Store
     from rulebook.waivers.check import CheckReport
 
 _WRITERS = ("json", "md", "sarif", "github")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from rulebook.cli import terminal
 from rulebook.config import CONFIG_NAME, Config, find_root
 from rulebook.errors import GitError, NoKnowledgeBase, UnreadableInput, UsageError
-from rulebook.store import Store, open_store
+from rulebook.store.opening import open_store
 
 if TYPE_CHECKING:
     from rulebook.git.repository import Repository
+    from rulebook.store.query import Store
     from rulebook.model import ChangeSet
 
 #: Larger inputs are refused: a diff of this size is nobody's review.

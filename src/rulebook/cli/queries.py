@@ -14,7 +14,7 @@ from rulebook.errors import UsageError
 if TYPE_CHECKING:
     from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet
-    from rulebook.store import Store
+    from rulebook.store.query import Store
 
 
 class AppliesFormat(str, Enum):

@@ -282,7 +282,7 @@ def sync(
     from rulebook.pins import Pin
     from rulebook.render.stale import synced_lines
     from rulebook.staleness import read_pin
-    from rulebook.store import secure_folder
+    from rulebook.store.folder import secure_folder
     from rulebook.sync import sync as synchronise
 
     catalog = _load(root, quiet=quiet)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rulebook.render.text import StyledLine
-    from rulebook.store import Progress, Row
+    from rulebook.store.schema import Progress, Row
 
 
 _NO_TERMINAL = "_TYPER_FORCE_DISABLE_TERMINAL"

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rulebook.answer import ExplainReport
     from rulebook.lookup import FoundDocument
     from rulebook.model import AppliesReport, FileChange, Finding, Reason, RuleMatch
-    from rulebook.store import Row
+    from rulebook.store.schema import Row
 
 VERSION = 1
 

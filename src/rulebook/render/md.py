@@ -17,7 +17,7 @@ from rulebook.render.text import MEANINGS, ONLY_PLACES, WORDS, Sides, count, pla
 if TYPE_CHECKING:
     from rulebook.answer import ExplainReport
     from rulebook.lookup import FoundDocument
-    from rulebook.store import Row
+    from rulebook.store.schema import Row
 
 _MARKUP = re.compile(r"([\\`*_{}\[\]()#+\-.!|<>~&:/@$^=\"'])")
 #: A code span of the text's own.

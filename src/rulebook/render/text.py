@@ -27,7 +27,7 @@ from rulebook.render.safe import one_line
 if TYPE_CHECKING:
     from rulebook.answer import ExplainReport
     from rulebook.lookup import FoundDocument
-    from rulebook.store import Row
+    from rulebook.store.schema import Row
 
 #: Reasons shown under a rule; the rest are counted, and JSON has them all.
 SHOWN_REASONS = {Relevance.DIRECT: 4, Relevance.POSSIBLE: 2}

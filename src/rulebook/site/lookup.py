@@ -18,7 +18,7 @@ from rulebook.regexes import RegexError, compile_bounded
 from rulebook.site.regexes import NoCounterpart, to_javascript
 
 if TYPE_CHECKING:
-    from rulebook.store import Store
+    from rulebook.store.query import Store
 
 VERSION = 1
 

@@ -106,7 +106,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         return files
 
     def _beside(self, content: Content, made: list[pages.Page], name: str, url: str) -> list[tuple[str, str]]:
-        from rulebook.store import open_store
+        from rulebook.store.opening import open_store
 
         found = list(feeds.make_feeds(content, made, name=name, url=url))
         found += feeds.redirects(content, {str(former): str(now) for former, now in self.config.renamed.items()})
