@@ -141,10 +141,9 @@ def check_ids(catalog: Catalog, repository: Repository) -> list[Finding]:
     Raises:
         GitError: the history cannot be read.
     """
-    if repository.top is None:
+    prefix = place_in(repository, catalog.root)
+    if prefix is None:
         return []
-    prefix = os.path.relpath(os.path.realpath(catalog.root), repository.top).replace(os.sep, "/")
-    prefix = "" if prefix == "." else f"{prefix}/"
     current = {rule.id.lower(): rule for rule in catalog.rules if rule.location.line <= 1}
     findings = []
     for name, versions in _history(repository, prefix, current).items():
@@ -163,19 +162,32 @@ def check_ids(catalog: Catalog, repository: Repository) -> list[Finding]:
     return findings
 
 
+def place_in(repository: Repository, root: str) -> str | None:
+    """Where in its repository a knowledge base is: the folder with ``/`` at its end, empty for the top.
+
+    ``None`` where the repository has no working tree around it.
+    """
+    if repository.top is None:
+        return None
+    place = os.path.relpath(os.path.realpath(root), repository.top).replace(os.sep, "/")
+    return "" if place == "." else f"{place}/"
+
+
 def _history(repository: Repository, prefix: str, wanted: Mapping[str, Rule]) -> dict[str, list[_Version]]:
     """The versions of each wanted rule's file, oldest first."""
     from rulebook.parse import parse_file
 
     events: list[tuple[str, str, str, str, bool]] = []
-    for commit, changes in repository.history(f"{prefix}rules"):
-        kept = {_name(change.path) for change in changes if change.status != "D"}
-        for change in changes:
+    for entry in repository.history(f"{prefix}rules"):
+        if len(entry.parents) > 1:
+            continue  # What it merges is looked at by itself.
+        kept = {_name(change.path) for change in entry.changes if change.status != "D"}
+        for change in entry.changes:
             name = _name(change.path)
             deleted = change.status == "D"
             # What a commit deletes in one place and adds in another it moves.
             if name in wanted and not (deleted and name in kept):
-                events.append((name, commit, change.path, change.old_id if deleted else change.new_id, deleted))
+                events.append((name, entry.id, change.path, change.old_id if deleted else change.new_id, deleted))
     contents = repository.read_blobs(identity for *_, identity, _ in events)
     versions: dict[str, list[_Version]] = {}
     for name, commit, path, identity, deleted in events:

@@ -7,7 +7,7 @@ git-blame(1), "The porcelain format", and of git's objects themselves.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from enum import Enum
 from typing import IO, NamedTuple
 
@@ -70,14 +70,43 @@ def read_patch(output: bytes) -> tuple[list[RawChange], bytes]:
     return found, output[at + 1 :]
 
 
-def read_history(output: bytes) -> list[tuple[str, list[RawChange]]]:
-    """The commits, by their ids, and what each changed, as ``git diff-tree --stdin`` lists them."""
+class LogEntry(NamedTuple):
+    """A commit of a history, and what it changed since the first of its parents.
+
+    Attributes:
+        id: the commit's.
+        parents: the commits before it; of a history of some folders, those before it that changed something there.
+        date: the committer's, in seconds since 1970.
+        subject: the message's first paragraph in one line, whatever its author wrote there.
+        changes: a rename is a deletion and an addition.
+    """
+
+    id: str
+    parents: tuple[str, ...]
+    date: int
+    subject: str
+    changes: Sequence[RawChange] = ()
+
+
+def read_log(output: bytes) -> list[LogEntry]:
+    """The commits that ``git rev-list --parents --format="%ct %s"`` lists, without what they changed."""
     found = []
+    lines = output.split(b"\n")
+    for head, about in zip(lines[::2], lines[1::2], strict=False):
+        _, identity, *parents = head.decode("ascii").split(" ")
+        date, _, subject = about.decode("utf-8", "replace").partition(" ")
+        found.append(LogEntry(identity, tuple(parents), int(date or 0), subject))
+    return found
+
+
+def read_history(output: bytes) -> dict[str, list[RawChange]]:
+    """What each commit changed, by its id, as ``git diff-tree --stdin`` lists them."""
+    found = {}
     at = 0
     while at < len(output):
         commit, at = _field(output, at)
         changes, at = read_changes(output, at)
-        found.append((commit.decode("ascii").strip(), changes))
+        found[commit.decode("ascii").strip()] = changes
     return found
 
 

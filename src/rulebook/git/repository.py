@@ -13,12 +13,14 @@ from rulebook.git.objects import BlobReader, ObjectReader
 from rulebook.git.process import DAMAGED, Git, execute
 from rulebook.git.records import (
     RENAME_LIMIT,
+    LogEntry,
     RawChange,
     blob_content,
     parse_commit,
     read_blame,
     read_changes,
     read_history,
+    read_log,
     read_objects,
 )
 
@@ -237,6 +239,24 @@ class Repository:
         listing = self.run(["rev-list", "--stdin", "--not", *of], input=request).decode("ascii")
         return frozenset(commits).intersection(listing.split())
 
+    def cut_commits(self, commits: Iterable[str]) -> frozenset[str]:
+        """Those of ``commits``, given by their ids, whose parents were cut off when this was cloned.
+
+        Raises:
+            GitError: git lacks one of them.
+        """
+        if not self.is_shallow():
+            return frozenset()
+        wanted = [refuse_unsafe(commit, "revision") for commit in commits]
+        with self.open_objects() as reader:
+            found = reader.contents(wanted)
+        listing = self.run(["rev-list", "--no-walk", "--parents", "--stdin"], input="\n".join([*wanted, ""]).encode())
+        seen = {line.split(" ")[0] for line in listing.decode("ascii").splitlines() if " " in line}
+        # The commit itself names its parents still; git takes it for a root.
+        return frozenset(
+            c for c, held in found.items() if c not in seen and held and parse_commit(held.content).parents
+        )
+
     def last_commit_before(self, date: str, commit: str) -> str | None:
         """The newest first-parent ancestor of ``commit`` from before the day ``date`` (``YYYY-MM-DD``), if any."""
         args = ["rev-list", "-1", "--first-parent", f"--before={date}T00:00:00Z", refuse_unsafe(commit, "revision")]
@@ -363,17 +383,22 @@ class Repository:
         args += ["--", *paths]
         return read_changes(self._run(args, {"GIT_ATTR_SOURCE": empty_tree(new)}))[0]
 
-    def history(self, path: str) -> list[tuple[str, list[RawChange]]]:
-        """The commits that led to ``HEAD`` and changed something in a folder, oldest first, each with those changes.
+    def history(self, *paths: str) -> list[LogEntry]:
+        """The commits that led to ``HEAD`` and changed something in folders, oldest first, each with those changes.
 
-        A rename is a deletion and an addition; merges are left out, as what they merge is not.
+        Simplified as git-rev-list(1) does by default: a commit's parents are the nearest ones that changed something
+        there as well, and of a merge that took over one side the other one is left out.
 
         Raises:
             GitError: there is no commit, or the history is damaged.
         """
-        commits = self.run(["rev-list", "--topo-order", "--reverse", "--no-merges", "HEAD", "--", path])
-        args = ["diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--full-index", "--no-renames", "--", path]
-        return read_history(self.run(args, input=commits))
+        args = ["rev-list", "--topo-order", "--reverse", "--parents", "--encoding=UTF-8", "--format=%ct %s", "HEAD"]
+        entries = read_log(self.run([*args, "--", *paths]))
+        # Behind a commit's id stand the parents to compare it with.
+        request = "".join(f"{' '.join((entry.id, *entry.parents[:1]))}\n" for entry in entries).encode("ascii")
+        args = ["diff-tree", "--stdin", "-r", "-z", "--root", "--raw", "--full-index", "--no-renames"]
+        changes = read_history(self.run([*args, "--", *paths], input=request))
+        return [entry._replace(changes=changes.get(entry.id, ())) for entry in entries]
 
     def follow_lines(self, old: str, new: str, path: str, first: int, last: int) -> list[tuple[str, int]] | None:
         """Where lines of a file of commit ``old`` stand in its descendant ``new``, followed through the history.
