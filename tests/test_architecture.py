@@ -46,7 +46,7 @@ FLOORS = (
     ("patterns.explanation", "patterns.lint"),
     ("patterns.syntax",),
     ("metadata", "markdown", "patterns.compiled"),
-    ("files", "pins", "regexes", "config", "ordering"),
+    ("files", "pins", "regexes", "config", "ordering", "spelling"),
     ("model",),
     ("errors",),
 )

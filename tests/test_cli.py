@@ -37,6 +37,15 @@ def one_clear_line(text: str) -> None:
     assert "Traceback" not in text
 
 
+def two_clear_lines(text: str) -> tuple[str, str]:
+    """A usage error: what is wrong, and what to do."""
+    what, remedy = text.splitlines()
+    assert what.startswith("rulebook: ")
+    assert remedy.startswith("  ")
+    assert "Traceback" not in text
+    return what.removeprefix("rulebook: "), remedy.strip()
+
+
 # --- exit codes -------------------------------------------------------------------------------
 
 
@@ -83,12 +92,78 @@ def test_2_usage(base: Base, arguments: list[str], monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("RULEBOOK_ROOT", str(base.root))
     got = ask(*arguments)
     assert got.code == 2
-    assert "Traceback" not in got.err
+    if arguments:
+        assert got.out == ""
+        two_clear_lines(got.err)
 
 
-def test_2_unknown_names_suggest(base: Base) -> None:
-    assert "applies" in ask("aplies").err
-    assert "--quiet" in ask("applies", "--quite").err
+@pytest.mark.parametrize(
+    ("arguments", "what", "remedy"),
+    [
+        (["aplies"], "there is no command 'aplies'", "did you mean applies? see: rulebook --help"),
+        (["waiver", "chek"], "there is no command 'chek'", "did you mean check? see: rulebook waiver --help"),
+        (
+            ["waiver", "xyz"],
+            "there is no command 'xyz'",
+            "known: check, audit, baseline, new; see: rulebook waiver --help",
+        ),
+        (["applies", "--quite"], "'rulebook applies' has no option --quite", "did you mean --quiet"),
+        (["waiver", "check", "--p", "7"], "'rulebook waiver check' has no option --p", "did you mean --pr?"),
+        (["--nope"], "'rulebook' has no option --nope", "see: rulebook --help"),
+        (["show"], "'rulebook show' needs ID: a rule's id", "say: rulebook show ID; see: rulebook show --help"),
+        (["retire", "R"], "'rulebook retire' needs --because", "say: rulebook retire --because TEXT"),
+        (["retire", "R", "--because"], "option '--because' requires an argument", "see: rulebook retire --help"),
+        (["index", "a", "b"], "got unexpected extra argument", "see: rulebook index --help"),
+        (
+            ["lint", "--fail-on", "errr"],
+            "--fail-on cannot be 'errr'",
+            "did you mean error? known: error, warning, note",
+        ),
+        (["stale", "--fail-on", "GONNE"], "--fail-on cannot be 'GONNE'", "did you mean gone? known: gone, invalid"),
+        (["list", "--format", "xml"], "--format cannot be 'xml'", "known: text, json, md"),
+        (["search", "x", "--limit", "0"], "--limit: 0 is not in the range", "see: rulebook search --help"),
+        (["search", "x", "-n", "ten"], "--limit: 'ten' is not a valid", "see: rulebook search --help"),
+        (["list", "--kind", "reviews"], "'reviews' is no kind of document", "did you mean review? known: rule"),
+        (["list", "--repo", "dem"], "no repository 'dem' in this knowledge base", "did you mean demo? known: demo"),
+        (["sync", "demmo"], "no repository 'demmo' in this knowledge base", "did you mean demo? known: demo"),
+        (["lint", "--checkout", "domo=."], "--checkout names 'domo'", "did you mean demo? known: demo"),
+        (["stale", "--checkout", "domo=."], "--checkout names 'domo'", "did you mean demo? known: demo"),
+        (["show", "ZH-RUEL"], "no document is called 'ZH-RUEL'", "did you mean ZH-RULE?"),
+        (["stale", "zh-ruel"], "no document is called 'zh-ruel'", "did you mean ZH-RULE?"),
+        (["show", "???"], "no document is called '???'", "see: rulebook list"),
+        (["show", "R", "--lang", "english"], "'english' is no code of a language", "write one such as zh"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_2_says_what_is_wrong_and_what_to_do(
+    base: Base, arguments: list[str], what: str, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.rule("ZH-RULE")
+    monkeypatch.setenv("RULEBOOK_ROOT", str(base.root))
+    got = ask(*arguments)
+    assert (got.code, got.out) == (2, "")
+    said = two_clear_lines(got.err)
+    assert said[0].startswith(what)
+    assert said[1].startswith(remedy)
+
+
+@pytest.mark.parametrize("environ", [{}, {"NO_COLOR": "1"}, {"FORCE_COLOR": "1"}, {"TERMINAL_WIDTH": "20"}], ids=str)
+def test_a_usage_error_is_plain_text_everywhere(environ: dict[str, str]) -> None:
+    code, shown = on_terminal("applies", "--dif", "x", columns=30, **environ)
+    assert code == 2
+    assert (
+        shown
+        == "rulebook: 'rulebook applies' has no option --dif\n  did you mean --diff? see: rulebook applies --help\n"
+    )
+    got = process("lint", "--color", "never", "--fail-on", "\x1b[31m", **environ)
+    assert got.err.startswith("rulebook: --fail-on cannot be '\\x1b[31m'")
+
+
+def test_the_command_alone_shows_its_help() -> None:
+    for arguments in ([], ["waiver"]):
+        got = ask(*arguments)
+        assert (got.code, got.err) == (2, "")
+        assert "Usage: rulebook" in got.out
 
 
 def test_3_no_knowledge_base(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,7 +232,7 @@ def test_results_go_to_stdout_and_notes_to_stderr(base: Base) -> None:
 
 
 def test_quiet_does_not_mute_errors(base: Base) -> None:
-    one_clear_line(base.ask("applies", "--quiet", "../x").err)
+    two_clear_lines(base.ask("applies", "--quiet", "../x").err)
 
 
 def shell(script: str, base: Base, stdin: bytes = b"", **environ: str) -> tuple[int, bytes, bytes]:
@@ -231,8 +306,8 @@ def test_stdin_may_be_binary(base: Base) -> None:
 
 def test_nul_separated_paths(base: Base) -> None:
     assert list(base.applies("-z", "-", stdin=b"src/a b\0src/new\nline\0").rules) == ["R"]
-    one_clear_line(base.ask("applies", "-z", "-", stdin=b"src/a\nsrc/b\n").err)
-    one_clear_line(base.ask("applies", "-", stdin=b"src/a\0src/b\0").err)
+    two_clear_lines(base.ask("applies", "-z", "-", stdin=b"src/a\nsrc/b\n").err)
+    two_clear_lines(base.ask("applies", "-", stdin=b"src/a\0src/b\0").err)
 
 
 @pytest.mark.parametrize(
@@ -483,7 +558,7 @@ def test_git_range_that_does_not_exist(base: Base, tmp_path: Path) -> None:
 def test_git_range_without_a_repository(base: Base) -> None:
     got = base.ask("applies", "--git", "HEAD")
     assert got.code == 2
-    one_clear_line(got.err)
+    two_clear_lines(got.err)
     assert "--checkout" in got.err
 
 
@@ -598,6 +673,38 @@ def test_every_look_up_has_markdown(base: Base) -> None:
     assert "**Possible**: only the place matches." in explained
     assert "**It cannot apply**" in base.ask("explain", "--format", "md", "EVIL").out
     assert base.ask("show", "--format", "md", "R").out.startswith("## What it demands")
+
+
+def test_a_language_that_is_not_there_is_told(base: Base) -> None:
+    base.write("rules/demo/R.zh.md", "---\nid: R\ntitle: 规则\n---\n\n## 要求\n\n某事。\n")
+    assert "规则" in base.ask("show", "R", "--lang", "ZH").out
+    assert base.ask("show", "R", "--lang", "en").err == ""
+    got = base.ask("show", "R", "--lang", "fr")
+    assert (got.code, got.err) == (0, "note: R has no twin in 'fr', so this is en; it is there in en and zh\n")
+    assert "Rule R" in got.out
+    assert base.ask("show", "R", "--lang", "fr", "-q").err == ""
+
+
+def test_a_supersession_that_goes_round_ends(base: Base) -> None:
+    for name, after in (("A", "B"), ("B", "C"), ("C", "A"), ("SELF", "SELF")):
+        base.rule(name, status="superseded", superseded_by=after)
+    got = base.ask("show", "A", "--format", "json").json
+    assert got["replaced_by"] == ["B", "C"]
+    assert "Replaced by C" in base.ask("show", "A").out
+    assert base.ask("show", "SELF", "--format", "json").json["replaced_by"] == []
+
+
+def test_every_format_of_every_answer_has_a_renderer() -> None:
+    from importlib import import_module
+
+    from rulebook.cli import options, output
+
+    formats = {"applies": options.AppliesFormat, "stale": options.StaleFormat}
+    for answer, renderers in output.RENDERERS.items():
+        assert list(renderers) == [word.value for word in formats.get(answer, options.Format)]
+        for place in renderers.values():
+            module, _, function = place.partition(":")
+            assert callable(getattr(import_module(f"rulebook.render.{module}"), function))
 
 
 def test_index_says_what_it_did(base: Base) -> None:

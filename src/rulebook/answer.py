@@ -55,18 +55,20 @@ def choose_repo(store: Store, wanted: str = "", remotes: Sequence[str] = ()) -> 
     from rulebook.config import slug_of
 
     config = store.config
-    known = ", ".join(config.targets) or "none"
     if wanted:
         alias = config.resolve(wanted)
         if alias in config.targets or store.count(Kind.RULE, alias) or store.count(Kind.REVIEW, alias):
             return alias
-        raise UsageError(f"no repository {wanted!r} in this knowledge base", f"known: {known}")
+        from rulebook.spelling import suggest
+
+        raise UsageError(f"no repository {wanted!r} in this knowledge base", suggest(wanted, config.targets))
     for url in remotes:
         alias = config.resolve(slug_of(url)) if slug_of(url) else ""
         if alias in config.targets:
             return alias
     if len(config.targets) == 1:
         return next(iter(config.targets))
+    known = ", ".join(config.targets) or "none"
     raise UsageError(
         "which repository do the paths belong to? No git remote here tells", f"say --repo ALIAS; known: {known}"
     )
@@ -318,7 +320,7 @@ def _texts(value: object) -> tuple[str, ...]:
 
 
 def find_document(store: Store, name: str, kind: Kind | None = None, lang: str = "") -> Row:
-    """The document called ``name``, in ``lang`` where it has that twin.
+    """The document called ``name``, in ``lang`` where it has that twin, else the original.
 
     Rules win over digests and waivers of the same name; a digest is also found by ``#57112``, a
     waiver by its path.
@@ -334,29 +336,28 @@ def find_document(store: Store, name: str, kind: Kind | None = None, lang: str =
             if row.path == name or (row.name.rpartition("#")[2] == name.lstrip("#") and "#" in row.name)
         ]
     if not rows:
-        import difflib
+        from rulebook.spelling import did_you_mean, nearest
 
-        near = difflib.get_close_matches(name.upper(), {n.upper(): n for n in store.names()}, 3, 0.5)
-        names = {n.upper(): n for n in store.names()}
         what = kind.value if kind else "document"
-        hint = f"did you mean {', '.join(names[n] for n in near)}?" if near else "see: rulebook list"
+        hint = did_you_mean(nearest(name, store.names())) or "see: rulebook list"
         raise UsageError(f"no {what} is called {name!r}", hint)
     order = list(Kind)
     rows.sort(key=lambda row: (order.index(row.kind), row.twin, row.lang))
     chosen = rows[0]
     if lang:
-        chosen = next((row for row in rows if row.name == chosen.name and row.lang == lang), chosen)
+        wanted = lang.casefold()
+        chosen = next((row for row in rows if row.name == chosen.name and row.lang.casefold() == wanted), chosen)
     return chosen
 
 
 def replacements(store: Store, row: Row) -> list[Row]:
-    """The rules that replaced ``row``, followed to the end of the chain."""
+    """The rules that replaced ``row``, followed to the end of the chain; one that leads back to ``row`` ends there."""
     found: dict[str, Row] = {}
     pending = list(_texts(row.metadata.get("superseded_by", ())))
     while pending:
         name = pending.pop(0)
         rows = [r for r in store.find(name) if r.kind is Kind.RULE and not r.twin]
-        if not rows or name in found:
+        if not rows or name in found or rows[0].name == row.name:
             continue
         found[name] = rows[0]
         pending.extend(_texts(rows[0].metadata.get("superseded_by", ())))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import errno
 import os
+import sys
 from collections.abc import Sequence
 
-from rulebook.errors import EXIT_BUG, EXIT_CANNOT_RUN, EXIT_INTERRUPTED, EXIT_OK, RulebookError
+from rulebook.errors import EXIT_BUG, EXIT_CANNOT_RUN, EXIT_INTERRUPTED, EXIT_OK, EXIT_USAGE, RulebookError
 
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
@@ -23,45 +24,50 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(argv: Sequence[str] | None) -> int:
+    import typer
+
     from rulebook.cli import terminal
+    from rulebook.cli.usage import ClickError, explain
 
     try:
         from rulebook.cli.app import app
 
-        app(args=None if argv is None else list(argv), prog_name="rulebook")
+        # Typer's own way out would draw boxes and end the process.
+        code = app(args=None if argv is None else list(argv), prog_name="rulebook", standalone_mode=False)
     except SystemExit as stop:
-        return _exit_code(stop)
+        if isinstance(stop.__context__, BrokenPipeError):
+            # The reader of a help text went away.
+            terminal.discard_output()
+            return EXIT_OK
+        return stop.code if isinstance(stop.code, int) else EXIT_OK
     except RulebookError as error:
-        hint = f" ({error.hint})" if error.hint else ""
-        terminal.note(f"rulebook: {error.message}{hint}")
+        terminal.note_error(error.message, error.hint, apart=error.exit_code == EXIT_USAGE)
         return error.exit_code
+    except ClickError as error:
+        if type(error).__name__ != "NoArgsIsHelpError":  # the help text is its message, and is printed by now
+            terminal.note_error(*explain(error, sys.argv[1:] if argv is None else argv), apart=True)
+        return EXIT_USAGE
+    except typer.Abort as abort:
+        # A question that was not answered; or an EOFError from anywhere, which no input of ours raises.
+        return _report_bug(abort.__cause__) if abort.__cause__ else _interrupted()
     except KeyboardInterrupt:
-        terminal.note("rulebook: interrupted")
-        return EXIT_INTERRUPTED
+        return _interrupted()
     except Exception as error:
         if isinstance(error, OSError) and error.errno in _FULL:
             terminal.discard_output()
             terminal.note(f"rulebook: cannot write: {os.strerror(error.errno)} (make room, and run it again)")
             return EXIT_CANNOT_RUN
         return _report_bug(error)
-    return EXIT_OK
+    if code == EXIT_INTERRUPTED:
+        return _interrupted()
+    return code if isinstance(code, int) else EXIT_OK
 
 
-def _exit_code(stop: SystemExit) -> int:
-    """The code of a run that Typer ended, without what it makes of conditions of its own: exit code 1, "findings"."""
-    import typer
-
+def _interrupted() -> int:
     from rulebook.cli import terminal
 
-    context = stop.__context__
-    if isinstance(context, BrokenPipeError):
-        # The reader of a help text went away.
-        terminal.discard_output()
-        return EXIT_OK
-    if isinstance(context, typer.Abort):
-        # A question that was not answered; or an EOFError from anywhere, which no input of ours raises.
-        return _report_bug(context.__cause__) if context and context.__cause__ else EXIT_INTERRUPTED
-    return stop.code if isinstance(stop.code, int) else EXIT_OK
+    terminal.note("rulebook: interrupted")
+    return EXIT_INTERRUPTED
 
 
 def _report_bug(error: BaseException) -> int:

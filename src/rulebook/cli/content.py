@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, terminal
+from rulebook.cli import inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS
 
@@ -31,8 +31,7 @@ def index(
         stats = store.stats
         searched = lookup.refresh(store, progress=terminal.progress_bar("indexing", quiet=quiet))
         place = store.folder or "memory"
-        for text in store.notes:
-            terminal.note(f"note: {text}", quiet=quiet)
+        terminal.notes(store.notes, quiet=quiet)
     terminal.write(
         f"{stats.added} added, {stats.changed} changed, {stats.removed} removed, {stats.kept} unchanged files; "
         f"search: {searched.added} documents added, {searched.removed} removed, {searched.kept} kept\n"
@@ -46,7 +45,7 @@ def lint(
     fail_on: Annotated[
         options.FailOn, typer.Option("--fail-on", help="The weakest severity that makes the exit code 1.")
     ] = options.FailOn.ERROR,
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -60,18 +59,7 @@ def lint(
     folder = inputs.root_of(root)
     catalog = load(folder, progress=terminal.progress_bar("reading", quiet=quiet))
     findings = validate(catalog, inputs.head_paths(catalog.config, checkout), history=inputs.history_of(folder))
-    if output is options.Format.JSON:
-        from rulebook.render import data
-
-        terminal.write(data.dump(data.findings_data(findings, catalog.files)))
-    elif output is options.Format.MD:
-        from rulebook.render.md import findings_markdown
-
-        terminal.write(findings_markdown(findings, catalog.files))
-    else:
-        from rulebook.render.text import findings_lines
-
-        terminal.write_lines(findings_lines(findings, catalog.files), color)
+    output.write("lint", form, color, findings=findings, examined=catalog.files)
     order = [word.value for word in options.FailOn]
     if any(order.index(finding.severity.value) <= order.index(fail_on.value) for finding in findings) and (
         fail_on is not options.FailOn.NEVER

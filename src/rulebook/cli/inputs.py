@@ -14,8 +14,8 @@ from rulebook.store.opening import open_store
 
 if TYPE_CHECKING:
     from rulebook.git.repository import Repository
-    from rulebook.store.query import Store
     from rulebook.model import ChangeSet
+    from rulebook.store.query import Store
 
 #: Larger inputs are refused: a diff of this size is nobody's review.
 MAX_INPUT = 256 << 20
@@ -31,8 +31,7 @@ def load(root: str, index: str, *, quiet: bool, findings: bool = True) -> Store:
         findings: whether to tell of errors in the content here; a report may tell of them itself.
     """
     store = open_store(root_of(root), index or None, progress=terminal.progress_bar("reading", quiet=quiet))
-    for text in store.notes:
-        terminal.note(f"note: {text}", quiet=quiet)
+    terminal.notes(store.notes, quiet=quiet)
     if findings and store.trouble:
         terminal.note(f"note: {store.trouble}", quiet=quiet)
     return store
@@ -151,10 +150,16 @@ def head_paths(config: Config, options: Sequence[str]) -> dict[str, tuple[str, .
     found = {}
     for alias, folder in checkouts(options).items():
         if alias not in config.targets:
-            known = ", ".join(config.targets) or "none"
-            raise UsageError(f"--checkout names {alias!r}, which is no target repository", f"known: {known}")
+            raise unknown_target(alias, config)
         found[alias] = Repository(folder).list_tree("HEAD")
     return found
+
+
+def unknown_target(alias: str, config: Config) -> UsageError:
+    """What to raise where ``--checkout`` names a repository that the knowledge base does not know."""
+    from rulebook.spelling import suggest
+
+    return UsageError(f"--checkout names {alias!r}, which is no target repository", suggest(alias, config.targets))
 
 
 def history_of(root: str) -> Repository | None:

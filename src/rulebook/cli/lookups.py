@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, terminal
+from rulebook.cli import inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import UsageError
 
 if TYPE_CHECKING:
     from rulebook.model import Kind
+
+#: The shape of BCP 47's codes, as far as files are named by it: a language, then script, region, variants.
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
 Lang = Annotated[str, typer.Option("--lang", metavar="LANG", help="Show the twin in this language (zh, say).")]
 
@@ -33,7 +37,7 @@ def search(
     kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.")] = "",
     root: options.Root = "",
     index: options.Index = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -44,20 +48,8 @@ def search(
     with inputs.load(root, index, quiet=quiet) as store:
         progress = terminal.progress_bar("indexing", quiet=quiet)
         hits = lookup.search(store, " ".join(query), limit=limit, kinds=kinds, progress=progress)
-        for text in store.notes:
-            terminal.note(f"note: {text}", quiet=quiet)
-    if output is options.Format.JSON:
-        from rulebook.render import data
-
-        terminal.write(data.dump(data.hits_data(" ".join(query), hits)))
-    elif output is options.Format.MD:
-        from rulebook.render.md import hits_markdown
-
-        terminal.write(hits_markdown(hits))
-    else:
-        from rulebook.render.text import hits_lines
-
-        terminal.write_lines(hits_lines(hits), color)
+        terminal.notes(store.notes, quiet=quiet)
+    output.write("search", form, color, hits=hits, extras={"json": lambda: {"query": " ".join(query)}})
 
 
 def show(
@@ -65,24 +57,31 @@ def show(
     lang: Lang = "",
     root: options.Root = "",
     index: options.Index = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
     """Shows a document, and what replaced it where it is retired or superseded."""
     from rulebook import answer
 
+    if lang and not _LANGUAGE.fullmatch(lang):
+        raise UsageError(f"{lang!r} is no code of a language", "write one such as zh or pt-BR")
     with inputs.load(root, index, quiet=quiet) as store:
         row = answer.find_document(store, name, lang=lang)
         original = row if not row.twin else answer.find_document(store, row.name, row.kind)
         replaced = answer.replacements(store, original)
         twins = [other.lang for other in store.find(row.name) if other.lang != row.lang and other.kind is row.kind]
-    if output is options.Format.JSON:
+    if lang and row.lang.casefold() != lang.casefold():
+        there = " and ".join((row.lang, *twins))
+        terminal.note(
+            f"note: {row.name} has no twin in {lang!r}, so this is {row.lang}; it is there in {there}", quiet=quiet
+        )
+    if form is options.Format.JSON:
         from rulebook.render import data
 
         shown = data.row_data(row, body=True)
         terminal.write(data.dump({"version": data.VERSION, **shown, "replaced_by": [r.name for r in replaced]}))
-    elif output is options.Format.MD:
+    elif form is options.Format.MD:
         terminal.write(row.body)
     else:
         terminal.show_document(row, original, replaced, twins, color)
@@ -94,7 +93,7 @@ def list_(
     repo: options.Repo = "",
     root: options.Root = "",
     index: options.Index = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -106,18 +105,7 @@ def list_(
         alias = answer.choose_repo(store, repo) if repo else None
         rows = store.documents(next(iter(kinds)) if kinds else None, repo=alias, label=label or None)
     rows = [row for row in rows if not row.twin]
-    if output is options.Format.JSON:
-        from rulebook.render import data
-
-        terminal.write(data.dump(data.rows_data(rows)))
-    elif output is options.Format.MD:
-        from rulebook.render.md import rows_markdown
-
-        terminal.write(rows_markdown(rows))
-    else:
-        from rulebook.render.text import rows_lines
-
-        terminal.write_lines(rows_lines(rows), color)
+    output.write("list", form, color, rows=rows)
 
 
 def _kinds(kind: str) -> tuple[Kind, ...]:
@@ -128,5 +116,6 @@ def _kinds(kind: str) -> tuple[Kind, ...]:
     try:
         return (Kind(kind),)
     except ValueError:
-        known = ", ".join(word.value for word in Kind)
-        raise UsageError(f"{kind!r} is no kind of document", f"known: {known}") from None
+        from rulebook.spelling import suggest
+
+        raise UsageError(f"{kind!r} is no kind of document", suggest(kind, [word.value for word in Kind])) from None

@@ -18,6 +18,25 @@ class Format(str, Enum):
     MD = "md"
 
 
+class AppliesFormat(str, Enum):
+    """What ``--format`` of ``applies`` takes."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+    SARIF = "sarif"
+    GITHUB = "github"
+
+
+class StaleFormat(str, Enum):
+    """What ``--format`` of ``stale`` takes."""
+
+    TEXT = "text"
+    JSON = "json"
+    MD = "md"
+    SARIF = "sarif"
+
+
 class FailOn(str, Enum):
     """What ``--fail-on`` takes; the weakest severity that makes the exit code 1."""
 

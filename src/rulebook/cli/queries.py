@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, terminal
+from rulebook.cli import inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import UsageError
 
@@ -15,16 +14,6 @@ if TYPE_CHECKING:
     from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet
     from rulebook.store.query import Store
-
-
-class AppliesFormat(str, Enum):
-    """What ``--format`` of ``applies`` takes."""
-
-    TEXT = "text"
-    JSON = "json"
-    MD = "md"
-    SARIF = "sarif"
-    GITHUB = "github"
 
 
 def register(app: typer.Typer) -> None:
@@ -47,10 +36,10 @@ def applies(
     checkout: options.Checkout = [],
     root: options.Root = "",
     index: options.Index = "",
-    output: Annotated[
-        AppliesFormat,
+    form: Annotated[
+        options.AppliesFormat,
         typer.Option("--format", "-f", help="How the answer is written; github: annotations in a workflow's log."),
-    ] = AppliesFormat.TEXT,
+    ] = options.AppliesFormat.TEXT,
     site: options.Site = "",
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
@@ -67,33 +56,16 @@ def applies(
         if change is None:
             raise UsageError("no change is given", "give paths, or -, or --diff FILE, or --git RANGE")
         report = answer.applies(store, change, alias, checkout=clone)
-    for text in (*report.notes, *report.hints):
-        terminal.note(f"note: {text}", quiet=quiet)
-    if output is AppliesFormat.JSON:
-        from rulebook.render import data
+    terminal.notes((*report.notes, *report.hints), quiet=quiet)
 
-        terminal.write(data.dump(data.applies_data(report)))
-    elif output is AppliesFormat.MD:
-        from rulebook.render.md import applies_markdown
-
-        terminal.write(applies_markdown(report))
-    elif output is AppliesFormat.SARIF:
+    def for_sarif() -> dict[str, object]:
         from importlib.metadata import version
 
         from rulebook.cli.pages import rule_addresses
-        from rulebook.render.data import dump
-        from rulebook.render.sarif import applies_sarif
 
-        addresses = rule_addresses(store.root, report, site)
-        terminal.write(dump(applies_sarif(report, version("repo-rulebook"), help_addresses=addresses)))
-    elif output is AppliesFormat.GITHUB:
-        from rulebook.render.github import applies_annotations
+        return {"version": version("repo-rulebook"), "help_addresses": rule_addresses(store.root, report, site)}
 
-        terminal.write(applies_annotations(report), commands=True)
-    else:
-        from rulebook.render.text import applies_lines
-
-        terminal.write_lines(applies_lines(report), color)
+    output.write("applies", form, color, report=report, extras={"sarif": for_sarif})
 
 
 def explain(
@@ -105,7 +77,7 @@ def explain(
     checkout: options.Checkout = [],
     root: options.Root = "",
     index: options.Index = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -120,20 +92,8 @@ def explain(
         if paths or diff or git:
             change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
         report = answer.explain(store, rule, change, checkout=clone)
-    for text in report.notes:
-        terminal.note(f"note: {text}", quiet=quiet)
-    if output is options.Format.JSON:
-        from rulebook.render import data
-
-        terminal.write(data.dump(data.explain_data(report)))
-    elif output is options.Format.MD:
-        from rulebook.render.md import explain_markdown
-
-        terminal.write(explain_markdown(report))
-    else:
-        from rulebook.render.text import explain_lines
-
-        terminal.write_lines(explain_lines(report), color)
+    terminal.notes(report.notes, quiet=quiet)
+    output.write("explain", form, color, report=report)
 
 
 def _change_and_repo(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, terminal
+from rulebook.cli import inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS, UsageError
 
@@ -19,15 +19,6 @@ if TYPE_CHECKING:
     from rulebook.checkouts import CheckoutFinder
     from rulebook.model import Document
     from rulebook.sync import Progress
-
-
-class StaleFormat(str, Enum):
-    """What ``--format`` takes."""
-
-    TEXT = "text"
-    JSON = "json"
-    MD = "md"
-    SARIF = "sarif"
 
 
 class FailOnState(str, Enum):
@@ -80,9 +71,9 @@ def stale(
     repo: options.Repo = "",
     checkout: options.Checkout = [],
     root: options.Root = "",
-    output: Annotated[
-        StaleFormat, typer.Option("--format", "-f", help="How the answer is written.")
-    ] = StaleFormat.TEXT,
+    form: Annotated[
+        options.StaleFormat, typer.Option("--format", "-f", help="How the answer is written.")
+    ] = options.StaleFormat.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -105,28 +96,15 @@ def stale(
         identifiers=identifiers,
         progress=terminal.progress_bar("checking pins", quiet=quiet),
     )
-    for text in report.notes:
-        terminal.note(f"note: {text}", quiet=quiet)
-    if output is StaleFormat.JSON:
-        from rulebook.render.data import dump
-        from rulebook.render.stale import stale_data
+    terminal.notes(report.notes, quiet=quiet)
 
-        terminal.write(dump(stale_data(report)))
-    elif output is StaleFormat.SARIF:
+    def for_sarif() -> dict[str, object]:
         from importlib.metadata import version
 
-        from rulebook.render.data import dump
-        from rulebook.render.stale import stale_sarif
+        return {"version": version("repo-rulebook")}
 
-        terminal.write(dump(stale_sarif(report, version("repo-rulebook"))))
-    elif output is StaleFormat.MD:
-        from rulebook.render.stale import stale_markdown
-
-        terminal.write(stale_markdown(report))
-    else:
-        from rulebook.render.stale import stale_lines
-
-        terminal.write_lines(stale_lines(report, everything=everything), color)
+    extras: output.Extras = {"text": lambda: {"everything": everything}, "sarif": for_sarif}
+    output.write("stale", form, color, report=report, extras=extras)
     if fail_on is not FailOnState.NEVER:
         limit = State(fail_on.value).rank
         if any(pin.verdict.state.rank <= limit for pin in report.pins):
@@ -195,12 +173,10 @@ def _documents(catalog: Catalog, names: Sequence[str], *, everything: bool = Fal
             document for document in originals if name.lower() in (document.id.lower(), document.location.path.lower())
         ]
         if not found:
-            import difflib
+            from rulebook.spelling import did_you_mean, nearest
 
-            near = difflib.get_close_matches(name, [document.id for document in originals], 3, 0.5)
-            raise UsageError(
-                f"no document is called {name!r}", f"did you mean {', '.join(near)}?" if near else "see: rulebook list"
-            )
+            near = nearest(name, [document.id for document in originals])
+            raise UsageError(f"no document is called {name!r}", did_you_mean(near) or "see: rulebook list")
         chosen += found
     return list({id(document): document for document in chosen}.values())
 
@@ -212,8 +188,7 @@ def _finder(catalog: Catalog, checkout: Sequence[str]) -> CheckoutFinder:
     for alias, folder in inputs.checkouts(checkout).items():
         resolved = catalog.config.resolve(alias)
         if resolved not in catalog.config.targets:
-            known = ", ".join(catalog.config.targets) or "none"
-            raise UsageError(f"--checkout names {alias!r}, which is no target repository", f"known: {known}")
+            raise inputs.unknown_target(alias, catalog.config)
         named[resolved] = folder
     return CheckoutFinder(named)
 
@@ -221,9 +196,9 @@ def _finder(catalog: Catalog, checkout: Sequence[str]) -> CheckoutFinder:
 def _alias(catalog: Catalog, repo: str) -> str:
     alias = catalog.config.resolve(repo) if repo else ""
     if alias and alias not in catalog.config.targets:
-        raise UsageError(
-            f"no repository {repo!r} in this knowledge base", f"known: {', '.join(catalog.config.targets)}"
-        )
+        from rulebook.spelling import suggest
+
+        raise UsageError(f"no repository {repo!r} in this knowledge base", suggest(repo, catalog.config.targets))
     return alias
 
 

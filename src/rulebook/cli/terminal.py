@@ -110,6 +110,28 @@ def note(text: str, *, quiet: bool = False) -> None:
         _write_note(_without_commands(one_line(text)) + "\n")
 
 
+def notes(texts: Iterable[str], *, quiet: bool) -> None:
+    """Writes what is worth knowing about an answer to standard error, a line each."""
+    for text in texts:
+        note(f"note: {text}", quiet=quiet)
+
+
+def note_error(message: str, hint: str, *, apart: bool) -> None:
+    """Writes what stopped a run to standard error: what is wrong, and what to do about it.
+
+    Args:
+        message: what, and where.
+        hint: what to do; may be empty.
+        apart: whether the hint has a line of its own, as in answers to a mistyped command line; else the error is one
+            line, for logs.
+    """
+    if apart:
+        note(f"rulebook: {message}")
+        note(f"  {hint}", quiet=not hint)
+    else:
+        note(f"rulebook: {message}" + (f" ({hint})" if hint else ""))
+
+
 def note_lines(text: str) -> None:
     """Writes several lines to standard error, as :func:`note` writes one."""
     _write_note(_without_commands(several_lines(text)).rstrip("\n") + "\n")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, terminal
+from rulebook.cli import inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS, GitError, RulebookError, UsageError
 
@@ -55,7 +55,7 @@ def check(
     repo: options.Repo = "",
     checkout: options.Checkout = [],
     root: options.Root = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -79,21 +79,8 @@ def check(
         slug=target.slug,
         baseline=reaching_baseline(load_baseline(folder, policy), change, clone, quiet=quiet),
     )
-    for text in report.notes:
-        terminal.note(f"note: {text}", quiet=quiet)
-    if output is options.Format.JSON:
-        from rulebook.render.data import dump
-        from rulebook.render.waivers import check_data
-
-        terminal.write(dump(check_data(report)))
-    elif output is options.Format.MD:
-        from rulebook.render.waivers import check_markdown
-
-        terminal.write(check_markdown(report))
-    else:
-        from rulebook.render.waivers import check_lines
-
-        terminal.write_lines(check_lines(report), color)
+    terminal.notes(report.notes, quiet=quiet)
+    output.write("waiver check", form, color, report=report)
     if not report.passed:
         raise typer.Exit(EXIT_FINDINGS)
 
@@ -105,7 +92,7 @@ def audit(
     checkout: options.Checkout = [],
     root: options.Root = "",
     today: Today = "",
-    output: options.OutputFormat = options.Format.TEXT,
+    form: options.OutputFormat = options.Format.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
@@ -134,19 +121,7 @@ def audit(
         slug=target.slug,
         baseline=load_baseline(folder, policy),
     )
-    if output is options.Format.JSON:
-        from rulebook.render.data import dump
-        from rulebook.render.waivers import audit_data
-
-        terminal.write(dump(audit_data(report)))
-    elif output is options.Format.MD:
-        from rulebook.render.waivers import audit_markdown
-
-        terminal.write(audit_markdown(report))
-    else:
-        from rulebook.render.waivers import audit_lines
-
-        terminal.write_lines(audit_lines(report), color)
+    output.write("waiver audit", form, color, report=report)
     if not report.passed:
         raise typer.Exit(EXIT_FINDINGS)
 
