@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -13,13 +14,12 @@ from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS, GitError, RulebookError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from rulebook.config import Config, Target
     from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet, Finding
     from rulebook.waivers.baseline import Baseline
-    from rulebook.waivers.document import WaiverText
     from rulebook.waivers.policy import Policy
 
 app = typer.Typer(
@@ -100,25 +100,18 @@ def audit(
 
     Exit code 1 where a patch is unwaived or a waiver is not in force.
     """
-    from rulebook.waivers import audit as auditing
-    from rulebook.waivers.check import waiver_folder
-    from rulebook.waivers.library import load_baseline, load_waivers, merge_waivers
+    from rulebook.waivers.clones import audit_clone
+    from rulebook.waivers.library import load_baseline
 
     folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
     assert clone is not None
-    commit = clone.resolve_commit(at)
-    target = _target(config, policy)
-    paths = clone.list_tree(commit)
-    tree = auditing.scan_tree(paths, lambda wanted: _read(clone, commit, wanted), policy)
-    filed = _filed(clone, commit, paths, waiver_folder(policy, target.waivers))
-    report = auditing.audit(
-        tree,
-        lambda wanted: _read(clone, commit, wanted),
+    report = audit_clone(
+        folder,
         policy,
-        merge_waivers(filed, load_waivers(folder, policy)),
-        at=commit,
+        _target(config, policy),
+        clone,
+        at=clone.resolve_commit(at),
         today=_day(today),
-        slug=target.slug,
         baseline=load_baseline(folder, policy),
     )
     output.write("waiver audit", form, color, report=report)
@@ -142,6 +135,7 @@ def baseline(
     """
     from rulebook.waivers import audit as auditing
     from rulebook.waivers import baseline as baselines
+    from rulebook.waivers.clones import read_files
     from rulebook.waivers.library import baseline_path, load_baseline
 
     if prune and grow:
@@ -149,7 +143,7 @@ def baseline(
     folder, _, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
     assert clone is not None
     commit = clone.resolve_commit(at)
-    tree = auditing.scan_tree(clone.list_tree(commit), lambda wanted: _read(clone, commit, wanted), policy)
+    tree = auditing.scan_tree(clone.list_tree(commit), partial(read_files, clone, commit), policy)
     counted = [patch for patch in tree.patches if patch.sureness.counts]
     name = baseline_path(policy)
     known = load_baseline(folder, policy)
@@ -347,25 +341,6 @@ def _change(git: str, diff: str, clone: Repository | None) -> ChangeSet:
     if change is None:
         raise UsageError("no change is given", "give --git RANGE or --diff FILE")
     return change
-
-
-def _read(clone: Repository, commit: str, paths: Sequence[str]) -> dict[str, bytes | None]:
-    found = clone.read_blobs(f"{commit}:{path}" for path in paths)
-    return {path: found[f"{commit}:{path}"] for path in paths}
-
-
-def _filed(clone: Repository, commit: str, paths: Sequence[str], folder: str) -> list[WaiverText]:
-    """The waivers in the tree itself."""
-    from rulebook.waivers.document import read_waiver
-
-    wanted = [
-        path
-        for path in paths
-        if path.rpartition("/")[0] == folder and path.endswith(".md") and not path.endswith("/README.md")
-    ]
-    wanted = [path for path in wanted if path.rpartition("/")[2][0] not in "._" and path.count(".") == 1]
-    texts = _read(clone, commit, wanted)
-    return [read_waiver(path, data.decode("utf-8", "replace")) for path, data in texts.items() if data is not None]
 
 
 def reaching_baseline(

@@ -187,6 +187,27 @@ def audit(
     )
 
 
+def judge_text(waiver: WaiverText, policy: Policy, *, today: str, slug: str = "") -> JudgedWaiver | None:
+    """What a waiver's own text tells: that it has ended, or what it does not state; ``None`` where only a tree tells.
+
+    Args:
+        waiver: as it was filed.
+        policy: what it must state.
+        today: ``YYYY-MM-DD``.
+        slug: ``owner/name`` of the target repository.
+    """
+    unknown = Configurations()
+    because = _expired(waiver, unknown, today)
+    if because:
+        return JudgedWaiver(waiver=waiver, state=WaiverState.EXPIRED, because=because)
+    # Whether it names a configuration shows where configurations are known.
+    scope = (f for f in scope_findings(waiver, policy, unknown) if f.code != "waiver-config")
+    findings = (*(f for f in lint_waiver(waiver, policy, slug) if f.severity is Severity.ERROR), *scope)
+    if findings:
+        return JudgedWaiver(waiver=waiver, state=WaiverState.INCOMPLETE, because=findings[0].message, findings=findings)
+    return None
+
+
 def _judge_waiver(
     waiver: WaiverText, tree: Tree, policy: Policy, configurations: Configurations, today: str, slug: str
 ) -> JudgedWaiver:
