@@ -17,7 +17,9 @@ from rulebook.answer import applies
 from rulebook.changes import from_path_list
 from rulebook.diffs import parse_diff
 from rulebook.errors import RulebookError
-from rulebook.render.data import applies_data
+from rulebook.render.data import applies_data, dump
+from rulebook.render.md import applies_markdown
+from rulebook.site.form import lookup_words
 
 if TYPE_CHECKING:
     from rulebook.store.query import Store
@@ -29,19 +31,27 @@ needs_node = pytest.mark.skipif(shutil.which("node") is None, reason="Node.js is
 
 _ASK = """
 const { Lookup, readChange, InputError } = await import("./engine.js");
+const { toMarkdown } = await import("./markdown.js");
+const { toJson } = await import("./text.js");
+const { speaker } = await import("./words.js");
 const { matchList, PlaceIndex } = await import("./patterns.js");
 const chunks = [];
 for await (const chunk of process.stdin) chunks.push(chunk);
-const { data, inputs, patterns, regexes } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
+const { data, inputs, words, patterns, regexes } = JSON.parse(Buffer.concat(chunks).toString("utf8"));
 const answers = [];
 if (data) {
   const lookup = new Lookup(data);
   for (const input of inputs) {
     try {
-      answers.push(lookup.applies(readChange(new Uint8Array(Buffer.from(input, "base64")))));
+      const found = lookup.ask(readChange(new Uint8Array(Buffer.from(input, "base64"))));
+      if (!words) answers.push(found.answer);
+      else {
+        const markdown = toMarkdown(found, { say: speaker(words, "en"), words, title: (item) => item.title });
+        answers.push({ json: toJson(found.answer), markdown });
+      }
     } catch (error) {
       if (!(error instanceof InputError)) throw error;
-      answers.push({ error: error.message });
+      answers.push({ error: error.message, hint: error.hint });
     }
   }
 }
@@ -79,13 +89,25 @@ def ask_page(folder: Path, data: dict[str, Any], inputs: Sequence[bytes]) -> lis
     return run_scripts(folder, data=data, inputs=[base64.b64encode(text).decode() for text in inputs])
 
 
+def ask_page_for_texts(folder: Path, data: dict[str, Any], inputs: Sequence[bytes]) -> list[dict[str, str]]:
+    """What the page gives to download and to copy, for each pasted input that it can read."""
+    pasted = [base64.b64encode(text).decode() for text in inputs]
+    return run_scripts(folder, data=data, inputs=pasted, words=lookup_words("en"))
+
+
 def ask_command(store: Store, repo: str, text: bytes, *, diff: bool) -> dict[str, Any]:
-    """What the command answers to the same input; an error is only known by its message."""
+    """What the command answers to the same input, or what it says against it."""
     try:
-        change = parse_diff(text) if diff else from_path_list(text)
+        change = parse_diff(text) if diff else from_path_list(text, nul=b"\0" in text)
     except RulebookError as error:
-        return {"error": error.message}
+        return {"error": error.message, "hint": error.hint}
     return dict(json.loads(json.dumps(applies_data(applies(store, change, repo)))))
+
+
+def ask_command_for_texts(store: Store, repo: str, text: bytes, *, diff: bool) -> dict[str, str]:
+    """What the command writes as JSON and as Markdown."""
+    report = applies(store, parse_diff(text) if diff else from_path_list(text), repo)
+    return {"json": dump(applies_data(report)), "markdown": applies_markdown(report)}
 
 
 def build(root: Path, out: Path) -> list[str]:

@@ -7,7 +7,8 @@ and the page says so.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulebook.model import Kind, On, ReviewDigest, Rule, Signal, Status
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from rulebook.store.query import Store
 
 VERSION = 1
+#: So many paths make an example.
+_EXAMPLE = 4
 
 
 def lookup_data(
@@ -34,8 +37,13 @@ def lookup_data(
         url_of: the address of the page about the document at a path of the knowledge base, from the site's root.
         states: the freshness of rules by id, where it is known.
     """
-    originals = [row for row in store.documents() if not row.twin]
-    identities = [row.id for row in originals]
+    documents = store.documents()
+    titles: dict[tuple[Kind, str], dict[str, str]] = {}
+    for row in documents:
+        if row.twin:
+            titles.setdefault((row.kind, row.name), {})[row.lang] = row.title
+    originals = {row.id: row for row in documents if not row.twin}
+    identities = list(originals)
     lists = store.patterns(identities)
     owners = store.owners(identities)
     cited = store.cited(repo, [key for key, owner in owners.items() if isinstance(owner, Rule)])
@@ -48,6 +56,9 @@ def lookup_data(
                 {
                     "id": owner.id,
                     "title": owner.title,
+                    "titles": titles.get((Kind.REVIEW, owner.id), {}),
+                    "reading": _text(originals[key].metadata.get("reading")),
+                    "minutes": _text(originals[key].metadata.get("minutes")),
                     "repo": owner.repo,
                     "labels": [label.lower() for label in owner.labels],
                     "patterns": patterns.to_data(),
@@ -57,17 +68,34 @@ def lookup_data(
             )
         elif store.config.resolve(owner.repo) == repo:
             rules.append(_rule_data(owner, url_of, (states or {}).get(owner.id)) | _place_data(patterns))
+            rules[-1]["titles"] = titles.get((Kind.RULE, owner.id), {})
             if owner.look_for is None:
                 rules[-1]["cited"] = cited.get(key, {})
+    pinned = _pinned(store, repo, url_of, states or {}, titles)
     return {
         "version": VERSION,
         "repo": repo,
+        "example": _example(rules, pinned),
         "examined": {"rules": store.count(Kind.RULE, repo), "reviews": store.count(Kind.REVIEW)},
         "rules": rules,
         "reviews": reviews,
-        "pinned": _pinned(store, repo, url_of, states or {}),
-        "waivers": [_waiver_data(path, keys) for path, keys in store.waivers(repo)],
+        "pinned": pinned,
+        "waivers": [_waiver_data(path, keys, url_of) for path, keys in store.waivers(repo)],
     }
+
+
+def _example(rules: Sequence[Mapping[str, Any]], pinned: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Real paths of the repository to try the page with: those that rules were read from, the most cited first."""
+    cited: dict[str, set[str]] = {}
+    own = {rule["id"] for rule in rules}
+    for pin in pinned:
+        if pin["owner"] in own and not re.search(r"[\0-\x1f\"]", pin["path"]):
+            cited.setdefault(pin["path"], set()).add(pin["owner"])
+    return sorted(cited, key=lambda path: (-len(cited[path]), path))[:_EXAMPLE]
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
 
 
 def _place_data(patterns: Any) -> dict[str, Any]:
@@ -75,7 +103,7 @@ def _place_data(patterns: Any) -> dict[str, Any]:
 
 
 def _rule_data(rule: Rule, url_of: Callable[[str], str], state: str | None) -> dict[str, Any]:
-    unjudged: list[str] = []
+    unjudged: list[dict[str, str]] = []
     look_for = None if rule.look_for is None else [_signal_data(signal, unjudged) for signal in rule.look_for]
     co_changes = [
         {
@@ -101,7 +129,7 @@ def _rule_data(rule: Rule, url_of: Callable[[str], str], state: str | None) -> d
     }
 
 
-def _signal_data(signal: Signal, unjudged: list[str]) -> dict[str, Any]:
+def _signal_data(signal: Signal, unjudged: list[dict[str, str]]) -> dict[str, Any]:
     data: dict[str, Any] = {}
     if signal.identifiers:
         data["identifiers"] = list(signal.identifiers)
@@ -116,7 +144,7 @@ def _signal_data(signal: Signal, unjudged: list[str]) -> dict[str, Any]:
             try:
                 data["lines"].append([text, *to_javascript(text)])
             except NoCounterpart as error:
-                unjudged.append(f"{text}: {error}")
+                unjudged.append({"text": text, "because": str(error)})
     if signal.functions:
         data["functions"] = [text.split(".") for text in signal.functions]
     if signal.changes:
@@ -128,7 +156,13 @@ def _signal_data(signal: Signal, unjudged: list[str]) -> dict[str, Any]:
     return data
 
 
-def _pinned(store: Store, repo: str, url_of: Callable[[str], str], states: Mapping[str, str]) -> list[dict[str, Any]]:
+def _pinned(
+    store: Store,
+    repo: str,
+    url_of: Callable[[str], str],
+    states: Mapping[str, str],
+    titles: Mapping[tuple[Kind, str], Mapping[str, str]],
+) -> list[dict[str, Any]]:
     """The pins of rules into the repository, each with what it takes to show a rule that no pattern found."""
     from rulebook.pins import PinError, parse_pin
 
@@ -154,6 +188,7 @@ def _pinned(store: Store, repo: str, url_of: Callable[[str], str], states: Mappi
                     "first": pin.first,
                     "last": pin.last,
                     "title": row.title,
+                    "titles": dict(titles.get((Kind.RULE, row.name), {})),
                     "severity": row.severity,
                     "status": row.status,
                     "location": {"path": row.path, "line": row.line},
@@ -164,7 +199,7 @@ def _pinned(store: Store, repo: str, url_of: Callable[[str], str], states: Mappi
     return found
 
 
-def _waiver_data(path: str, keys: Mapping[str, Any]) -> dict[str, Any]:
+def _waiver_data(path: str, keys: Mapping[str, Any], url_of: Callable[[str], str]) -> dict[str, Any]:
     named: dict[str, None] = {}
     for key in ("patches", "called_from"):
         value = keys.get(key)
@@ -172,4 +207,10 @@ def _waiver_data(path: str, keys: Mapping[str, Any]) -> dict[str, Any]:
             place = item.get("path") if isinstance(item, dict) else item
             if isinstance(place, str):
                 named[place] = None
-    return {"path": path, "rule": keys.get("rule"), "repo": keys.get("repo"), "paths": list(named)}
+    return {
+        "path": path,
+        "url": url_of(path),
+        "rule": keys.get("rule"),
+        "repo": keys.get("repo"),
+        "paths": list(named),
+    }

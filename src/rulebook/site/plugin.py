@@ -78,7 +78,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
             raise PluginError(f"rulebook: {error.message} ({error.hint})") from None
         for finding in self._content.errors():
             _log.warning("%s:%d: %s", one_line(finding.location.path), finding.location.line, one_line(finding.message))
-        config.extra_css.append(f"{_ASSETS_PLACE}/site.css")
+        config.extra_css += [f"{_ASSETS_PLACE}/{name}.css" for name in ("site", "lookup")]
         script = config_options.ExtraScriptValue(f"{_ASSETS_PLACE}/site.js")
         script.type = "module"
         config.extra_javascript.append(script)

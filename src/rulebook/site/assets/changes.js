@@ -1,6 +1,6 @@
 // What changed: lists of paths and unified diffs, read as rulebook/changes.py reads them; its comments say why.
 
-import { InputError, decodePath, decodeText } from "./text.js";
+import { InputError, decodePath, decodeText, head, oneLine } from "./text.js";
 
 const LETTERS = { A: "added", C: "copied", D: "deleted", M: "modified", R: "renamed", T: "modified" };
 const STRENGTH = ["deleted", "added", "renamed", "copied", "modified", "binary", "mode", "unknown"];
@@ -22,6 +22,10 @@ const DIFF = new RegExp(
     "|Submodule [^\\n]+ (?:[0-9a-f]+\\.{2,3}|contains )|\\* Unmerged path |Only in [^:\\n]+: |Binary files? [^\\n]+ (?:differ|has changed))",
 );
 const whole = new RegExp(`^${QUOTED}$`);
+// Linux's PATH_MAX, in characters as the command counts them.
+const MAX_PATH = 4096;
+const UNTIDY = /(?:^|\/)\.{0,2}(?:\/|$)/;
+const WHOLE = "make the diff again, into a file: git diff BASE...HEAD > change.diff";
 
 /** Whether a pasted text means to be a diff rather than a list of paths. */
 export function looksLikeDiff(data) {
@@ -44,18 +48,22 @@ export function parsePaths(data) {
 
 function* listEntries(data) {
   if (data.includes("\0")) {
-    if (data.includes("\n")) throw new InputError("this is neither a list of paths nor a diff: it holds NUL characters");
+    if (data.includes("\n")) throw new InputError("this is neither a list of paths nor a diff: it holds NUL characters", WHOLE);
     for (const name of data.split("\0")) if (name) yield [decodePath(name), null, "unknown"];
     return;
   }
   const text = data.replace(/^\xef\xbb\xbf/, "").replaceAll("\r\n", "\n").replace(/\r$/, "");
   for (const line of text.split("\n")) {
+    if (!line.includes("\t")) {
+      if (line) yield [listName(line), null, "unknown"];
+      continue;
+    }
     const [letter, ...names] = line.split("\t");
     if (/^[CR]\d{1,3}$/.test(letter) && names.length === 2) {
       yield [listName(names[1]), listName(names[0]), LETTERS[letter[0]]];
     } else if (/^[ADMTUX]$/.test(letter) && names.length === 1) {
       yield [listName(names[0]), null, LETTERS[letter] ?? "unknown"];
-    } else if (line) {
+    } else {
       yield [listName(line), null, "unknown"];
     }
   }
@@ -66,13 +74,16 @@ function listName(name) {
 }
 
 function place(path) {
-  if (!path) throw new InputError("an empty path: name the changed files, relative to the repository's root");
-  const normal = normalise(path);
+  if (!path) throw new InputError("an empty path", "name the changed files, relative to the repository's root");
+  if (path.length > MAX_PATH && Array.from(path).length > MAX_PATH) {
+    throw new InputError(`${show(head(path, 60))}… is longer than ${MAX_PATH} characters`, "no file has such a path");
+  }
+  const normal = UNTIDY.test(path) ? normalise(path) : path;
   if (/^(?:\/|\.\.\/)/.test(normal) || normal === ".." || /^[A-Za-z]:[\\/]/.test(normal)) {
     const where = path.startsWith("/") ? "an absolute path" : "outside of the repository";
-    throw new InputError(`${show(path)} is ${where}: paths are relative to the repository's root`);
+    throw new InputError(`${show(path)} is ${where}`, "paths are relative to the repository's root");
   }
-  if (normal === ".") throw new InputError(`${show(path)} is the whole repository, not a changed file`);
+  if (normal === ".") throw new InputError(`${show(path)} is the whole repository, not a changed file`, "name the changed files");
   return normal;
 }
 
@@ -88,9 +99,9 @@ function normalise(path) {
   return slashes + names.join("/") || ".";
 }
 
+/** A path for a message: one line, not endless. */
 function show(path) {
-  const clean = path.replace(/[\x00-\x1f\x7f-\x9f\u2028-\u202e\ud800-\udfff]/g, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
-  return clean.slice(0, 200);
+  return head(oneLine(path), 200);
 }
 
 // --- unified diffs ---
@@ -110,7 +121,10 @@ export function parseDiff(data) {
     }
     add(files, change);
   }
-  if (!files.size && /[^ \t\n\r\v\f]/.test(data)) throw new InputError("there is no unified diff in this text");
+  if (!files.size && /[^ \t\n\r\v\f]/.test(data)) {
+    const hint = "give what 'git diff', 'git show' or 'diff -u' writes; for a merge, 'git show -m --first-parent'";
+    throw new InputError("there is no unified diff in this text", hint);
+  }
   return { files: [...files.values()], complete: true, notes: [...notes] };
 }
 
@@ -122,7 +136,7 @@ function clean(data) {
   }
   data = data.replace(/^\xef\xbb\xbf/, "");
   const header = new RegExp(`(?<![^\\n])(\\x1b\\[[\\d;]*m)?(?:${BEGINS})[^\\n]*`).exec(data);
-  if (header?.[1]) throw new InputError("the diff is coloured, which hides where its lines begin: make it with --no-color");
+  if (header?.[1]) throw new InputError("the diff is coloured, which hides where its lines begin", "make it with --no-color");
   if (header?.[0].endsWith("\r")) data = data.replaceAll("\r\n", "\n").replace(/\r$/, "");
   return data;
 }
@@ -430,12 +444,13 @@ class DiffReader {
   }
 
   fail(why, at = this.at) {
-    throw new InputError(`the diff is damaged at line ${at + 1}: ${why}`);
+    throw new InputError(`the diff is damaged at line ${at + 1}: ${why}`, WHOLE);
   }
 
   failCut(path, start, why = "more should follow") {
     throw new InputError(
       `the diff is cut after line ${this.lines.length}, in what it says from line ${start + 1} on about ${show(path)}: ${why}`,
+      WHOLE,
     );
   }
 }

@@ -4,8 +4,9 @@
 
 import { looksLikeDiff, parseDiff, parsePaths } from "./changes.js";
 import { PlaceIndex, matchList } from "./patterns.js";
+import { sidesOf } from "./sides.js";
 import { enclosing, isPython, outlineSides } from "./symbols.js";
-import { SPACE, WORD, compare, escapeRegExp, head, squeeze, strip, toBytes } from "./text.js";
+import { SPACE, WORD, compare, compareTexts, escapeRegExp, head, squeeze, strip, toBytes } from "./text.js";
 
 export { InputError } from "./text.js";
 
@@ -14,7 +15,7 @@ const MAX_SHARED = 2;
 const MAX_LINE = 2000;
 const QUOTE = 100;
 const CHUNK = 500;
-const KINDS = ["line", "function", "identifier", "cochange", "source", "path", "label"];
+const STRENGTH = { line: 0, function: 1, identifier: 2, cochange: 3, source: 4, path: 5, label: 6 };
 const SEVERITIES = ["error", "warning", "note"];
 const STALE = ["gone", "moved", "changed"];
 const WORDS = new RegExp(`(?!\\p{Nd})[${WORD}][${WORD}]*`, "gu");
@@ -35,10 +36,42 @@ export class Lookup {
     this.rules = new PlaceIndex(data.rules.map((rule) => rule.patterns));
     this.reviews = new PlaceIndex(data.reviews.map((review) => review.patterns));
     this.pins = new Map();
-    for (const pin of data.pinned) this.pins.set(pin.path, [...(this.pins.get(pin.path) ?? []), pin]);
+    for (const pin of data.pinned) listUnder(this.pins, pin.path).push(pin);
+    this.waivers = new Map();
+    for (const waiver of data.waivers) if (waiver.repo === data.repo) listUnder(this.waivers, waiver.rule).push(waiver);
   }
 
-  applies(changes) {
+  /** The answer, and what a page shows beside it: where documents are, what was not judged, what would tell more. */
+  ask(changes, notify) {
+    const answer = this.applies(changes, notify);
+    const shown = new Set([...answer.rules, ...answer.reviews].map(placeKey));
+    const documents = new Map();
+    for (const item of [...this.data.rules, ...this.data.reviews, ...this.data.pinned]) {
+      if (!shown.has(placeKey(item)) || documents.has(placeKey(item))) continue;
+      const { url, titles, unjudged, reading, minutes } = item;
+      documents.set(placeKey(item), { url, titles, unjudged, reading, minutes });
+    }
+    for (const { path, url } of this.data.waivers) documents.set(path, { url });
+    return {
+      answer,
+      documents,
+      unread: changes.files.filter((change) => change.hunks === null).length,
+      wantFunctions: this.wantFunctions(changes, answer),
+    };
+  }
+
+  /** The rules that would be surer if the diff showed which functions its lines stand in, by their ids. */
+  wantFunctions(changes, answer) {
+    if (!changes.files.some((change) => change.hunks?.length)) return [];
+    const possible = new Set(answer.rules.filter((rule) => rule.relevance === "possible").map(placeKey));
+    return this.data.rules
+      .filter((rule) => possible.has(placeKey(rule)) && rule.look_for?.some((signal) => signal.functions))
+      .sort((one, other) => compare(one.key, other.key))
+      .map((rule) => rule.id);
+  }
+
+  /** What `rulebook applies --format json` answers; `notify` is told each rule before its expressions are tried. */
+  applies(changes, notify = () => {}) {
     const { data } = this;
     const places = changes.files.flatMap((change) => sidesOf(change).map(([path, side]) => ({ change, path, side, names: path.split("/") })));
     const rules = findHits(this.rules, places);
@@ -52,14 +85,15 @@ export class Lookup {
     const matched = [];
     for (const [number, hits] of rules) {
       for (const hit of hits) covered.add(hit.change);
+      if (data.rules[number].look_for?.some((signal) => signal.lines)) notify(data.rules[number].id);
       matched.push(judge(data.rules[number], hits, evidence));
     }
     this.addSources(changes, matched);
     matched.sort((one, other) => compare(one.rank, other.rank));
     const paths = new Set(places.map((place) => place.path));
     for (const match of matched) {
-      match.answer.waived_by = data.waivers
-        .filter((waiver) => waiver.rule === match.answer.id && waiver.repo === data.repo && waiver.paths.some((path) => paths.has(path)))
+      match.answer.waived_by = (this.waivers.get(match.answer.id) ?? [])
+        .filter((waiver) => waiver.paths.some((path) => paths.has(path)))
         .map((waiver) => waiver.path)
         .sort(compare);
     }
@@ -97,7 +131,7 @@ export class Lookup {
     const owners = new Map();
     for (const { pin, path, because } of edits) {
       const reason = { kind: "source", path, side: "old", pattern: pin.pin, line: null, text: because };
-      owners.set(pin.owner, [...(owners.get(pin.owner) ?? []), { pin, reason }]);
+      listUnder(owners, pin.owner).push({ pin, reason });
     }
     for (const match of matched) {
       const more = owners.get(match.answer.id) ?? [];
@@ -136,30 +170,25 @@ export class Lookup {
 
 // --- places ---
 
-/** The paths by which patterns can meet a change: both of a rename, of a copy the new one only. */
-function sidesOf(change) {
-  if (change.status === "renamed" && change.old_path !== null) return [[change.path, "new"], [change.old_path, "old"]];
-  if (change.status === "deleted") return [[change.path, "old"]];
-  if (change.status === "added" || change.status === "copied") return [[change.path, "new"]];
-  return [[change.path, "both"]];
-}
-
 function findHits(index, places) {
   const byPath = new Map();
-  for (const place of places) {
-    const found = byPath.get(place.path);
-    if (found) found.push(place);
-    else byPath.set(place.path, [place]);
-  }
+  for (const place of places) listUnder(byPath, place.path).push(place);
   const hits = new Map();
   for (const [path, found] of byPath) {
     for (const [number, pattern] of index.match(path, found[0].names)) {
-      if (!hits.has(number)) hits.set(number, []);
+      const met = listUnder(hits, number);
       const [text] = index.lists[number][pattern];
-      for (const place of found) hits.get(number).push(hitOf(place, pattern, text));
+      for (const place of found) met.push(hitOf(place, pattern, text));
     }
   }
   return hits;
+}
+
+/** The list that a map has under a key, a new one where it has none. */
+function listUnder(map, key) {
+  let found = map.get(key);
+  if (!found) map.set(key, (found = []));
+  return found;
 }
 
 /** A place that met a pattern; spelt out, since a copy by spreading costs several times as much. */
@@ -186,15 +215,15 @@ function placeKey({ location }) {
 // --- changed lines ---
 
 function linesOf(change, evidence) {
-  if (change.hunks === null) return null;
   if (!evidence.files.has(change)) {
     const outlineOf = outlineSides(change);
     const lines = significantLines(change, outlineOf);
-    for (const line of lines) {
+    const words = new Map();
+    lines.forEach((line, at) => {
       line.start = head(line.text, MAX_LINE);
-      line.words = new Set(line.start.match(WORDS) ?? []);
-    }
-    evidence.files.set(change, { lines, outlineOf });
+      for (const word of new Set(line.start.match(WORDS))) listUnder(words, word).push(at);
+    });
+    evidence.files.set(change, { lines, words, outlineOf });
   }
   return evidence.files.get(change);
 }
@@ -232,21 +261,21 @@ function findReasons(signal, hits, evidence) {
     const key = [reason.kind, reason.path, reason.side, reason.pattern].join("\n");
     if (!reasons.has(key)) reasons.set(key, reason);
   };
+  const needsLines = Boolean(signal.identifiers || signal.lines || signal.functions);
   const groups = new Map();
   for (const hit of hits) {
+    if (needsLines && hit.change.hunks === null) continue;
     if (signal.inside && matchList(signal.inside, hit.names) < 0) continue;
-    if (!groups.has(hit.change)) groups.set(hit.change, []);
-    groups.get(hit.change).push(hit);
+    listUnder(groups, hit.change).push(hit);
   }
   for (const [change, group] of groups) {
     if (signal.changes && !signal.changes.includes(change.status)) continue;
-    if (!signal.identifiers && !signal.lines && !signal.functions) {
+    if (!needsLines) {
       const pattern = signal.changes ? change.status : group[0].text;
       add({ kind: "path", path: group[0].path, side: group[0].side, pattern, line: null, text: "" });
       continue;
     }
-    const file = linesOf(change, evidence);
-    if (file) for (const reason of lineReasons(signal, file, group)) add(reason);
+    for (const reason of lineReasons(signal, linesOf(change, evidence), group)) add(reason);
   }
   return [...reasons.values()];
 }
@@ -255,12 +284,11 @@ function* lineReasons(signal, file, group) {
   const bySide = {};
   for (const hit of group) for (const side of ["old", "new"]) if (hit.side === side || hit.side === "both") bySide[side] = hit.path;
   const names = signal.identifiers ? identifierSearch(signal) : null;
-  for (const line of file.lines) {
+  for (const line of names ? linesWith(names.first, file) : file.lines) {
     const side = line.mark === "+" ? "new" : "old";
     if (!(side in bySide) || (signal.on === "added" && side === "old") || (signal.on === "removed" && side === "new")) continue;
     let name = "";
     if (names) {
-      if (!names.first.some((word) => line.words.has(word))) continue;
       name = names.search.exec(line.start)?.[0] ?? "";
       if (!name) continue;
     }
@@ -279,6 +307,12 @@ function* lineReasons(signal, file, group) {
     const text = Array.from(quote).length <= QUOTE ? quote : `${head(quote, QUOTE - 1)}…`;
     yield { kind, path: bySide[side], side, pattern: shown, line: line[side], text };
   }
+}
+
+/** The lines that hold one of the words, in their order. */
+function linesWith(words, file) {
+  const found = new Set(words.flatMap((word) => file.words.get(word) ?? []));
+  return [...found].sort((one, other) => one - other).map((at) => file.lines[at]);
 }
 
 const searches = new WeakMap();
@@ -400,10 +434,20 @@ function orderReasons(reasons) {
   const unique = new Map();
   for (const reason of reasons) {
     const { kind, path, side, pattern, line, text } = reason;
-    const key = [kind, path, side, pattern, line, text].join("\n");
-    if (!unique.has(key)) unique.set(key, { reason, key: [KINDS.indexOf(kind), path, line ?? 0, pattern] });
+    const key = `${kind}\n${path}\n${side}\n${pattern}\n${line}\n${text}`;
+    if (!unique.has(key)) unique.set(key, reason);
   }
-  return [...unique.values()].sort((one, other) => compare(one.key, other.key)).map(({ reason }) => reason);
+  return [...unique.values()].sort(compareReasons);
+}
+
+/** The strongest first; spelt out, since lists of keys cost several times as much. */
+function compareReasons(one, other) {
+  return (
+    STRENGTH[one.kind] - STRENGTH[other.kind] ||
+    compareTexts(one.path, other.path) ||
+    (one.line ?? 0) - (other.line ?? 0) ||
+    compareTexts(one.pattern, other.pattern)
+  );
 }
 
 // --- sources ---

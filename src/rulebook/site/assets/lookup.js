@@ -1,145 +1,367 @@
-// The look-up page: takes what is pasted or dropped, asks the worker, shows the answer.
+// The look-up page: takes what is pasted, chosen or dropped, asks the worker, shows the answer.
+
+import { showAnswer, summarise } from "./answer.js";
+import { element } from "./dom.js";
+import { toMarkdown } from "./markdown.js";
+import { oneLine, toJson } from "./text.js";
+import { speaker } from "./words.js";
 
 const MAX_BYTES = 64 << 20;
-const SECONDS = 60;
-const SHARED = 4000;
-const REASONS = 6;
+// A field with more text than this makes a browser slow: it is kept beside the field.
+const MAX_FIELD = 256 << 10;
+// RFC 9110, section 4.1: what everybody should support.
+const MAX_LINK = 8000;
+const REMEMBERED = "rulebook.repository";
 
 export function start(form) {
   const words = JSON.parse(form.dataset.words);
-  const base = new URL(form.dataset.assets, location.href);
+  const lang = document.documentElement.lang.startsWith("zh") ? "zh" : "en";
+  const say = speaker(words, lang);
   const site = new URL(form.dataset.site, location.href);
-  const pages = document.documentElement.lang.startsWith("zh") ? new URL("zh/", site) : site;
-  const [repo, input, file, share] = ["repo", "input", "file", "share"].map((name) => document.getElementById(`rulebook-${name}`));
-  const status = document.getElementById("rulebook-status");
-  const answer = document.getElementById("rulebook-answer");
+  const pages = lang === "zh" ? new URL("zh/", site) : site;
+  const part = (name) => document.getElementById(`rulebook-${name}`);
+  const [repo, input, file, held, status, answer] = ["repo", "input", "file", "held", "status", "answer"].map(part);
+  const [stopButton, clearButton, exampleButton] = ["stop", "clear", "example"].map(part);
+  const beginning = [...answer.childNodes];
+
   let worker = null;
   let timer = 0;
   let number = 0;
+  let judging = "";
+  let asking = null;
+  // What was given and stands in no field: {name, content}, the content as text or as bytes.
+  let kept = null;
+  let example = [];
 
-  const say = (key, ...values) => words[key].replace(/\{(\d)\}/g, (_, at) => values[at]);
+  // --- asking ---
 
-  function tell(text) {
-    status.textContent = text;
+  const dataUrl = () => new URL(`lookup/data/${encodeURIComponent(repo.value)}.json`, site).href;
+
+  /** Says something; what the answer shows as well is only said to those who cannot see it. */
+  function tell(text, { isShown = false } = {}) {
+    status.textContent = oneLine(text);
+    status.classList.toggle("rulebook-status--shown", isShown);
   }
 
-  function stop() {
+  function fail(text) {
+    settle();
+    answer.replaceChildren();
+    tell(text);
+  }
+
+  /** Ends what was going on. */
+  function settle() {
     clearTimeout(timer);
+    number += 1;
+    judging = "";
+    asking = null;
+    stopButton.disabled = true;
+    answer.removeAttribute("aria-busy");
+  }
+
+  function endWorker() {
     worker?.terminate();
     worker = null;
   }
 
-  function ask(content) {
-    answer.replaceChildren();
-    share.hidden = true;
+  function ask(content, { shared = false } = {}) {
+    settle();
     const size = typeof content === "string" ? content.length : content.byteLength;
-    if (!size || (typeof content === "string" && !content.trim())) return tell(say("empty"));
-    if (size > MAX_BYTES) return tell(say("large", MAX_BYTES >> 20));
+    if (!size || (typeof content === "string" && !content.trim())) return fail(say("empty"));
+    if (size > MAX_BYTES) return fail(say("large", MAX_BYTES >> 20));
+    if (!repo.value) {
+      fail(say("no_repo"));
+      repo.focus();
+      return undefined;
+    }
     tell(say("working"));
-    worker ??= begin();
-    number += 1;
-    clearTimeout(timer);
+    answer.setAttribute("aria-busy", "true");
+    stopButton.disabled = false;
+    asking = { content, repo: repo.value, focus: shared ? null : document.activeElement };
+    const seconds = Number(form.dataset.seconds);
     timer = setTimeout(() => {
-      stop();
-      tell(say("slow", SECONDS));
-    }, SECONDS * 1000);
-    const url = new URL(`lookup/data/${encodeURIComponent(repo.value)}.json`, site).href;
-    worker.postMessage({ number, url, input: content });
-    if (typeof content === "string") offerLink(content);
+      const rule = judging;
+      endWorker();
+      fail(rule ? say("slow_rule", seconds, rule) : say("slow", seconds));
+    }, seconds * 1000);
+    (worker ??= begin()).postMessage({ number, url: dataUrl(), input: content });
     return undefined;
   }
 
+  /** Reads a repository's data before anything is asked about it. */
+  function prepare() {
+    exampleButton.disabled = true;
+    if (repo.value) (worker ??= begin()).postMessage({ url: dataUrl() });
+  }
+
   function begin() {
-    const made = new Worker(new URL("worker.js", base), { type: "module" });
-    made.addEventListener("message", ({ data }) => {
-      if (data.number !== number) return;
-      clearTimeout(timer);
-      if (data.error) tell(data.known ? data.error : say("failed", data.error));
-      else show(data);
-    });
+    const made = new Worker(new URL("worker.js", import.meta.url), { type: "module" });
+    made.addEventListener("message", ({ data }) => receive(data));
     made.addEventListener("error", (event) => {
-      stop();
-      tell(say("failed", event.message || "worker"));
+      endWorker();
+      fail(say("failed", event.message || "worker"));
     });
     return made;
   }
 
-  function offerLink(content) {
-    const query = new URLSearchParams({ repo: repo.value, paths: content });
-    if (content.length > SHARED) return;
-    share.href = `#${query}`;
-    share.hidden = false;
-  }
-
-  function show({ answer: found, urls, unjudged, took }) {
-    const direct = found.rules.filter((rule) => rule.relevance === "direct");
-    tell(say("summary", found.rules.length, direct.length));
-    status.dataset.milliseconds = took.toFixed(1);
-    const parts = found.notes.map((note) => element("p", note));
-    for (const relevance of ["direct", "possible"]) {
-      const rules = found.rules.filter((rule) => rule.relevance === relevance);
-      if (!rules.length) continue;
-      parts.push(element("h2", say(relevance)), element("ul", ...rules.map((rule) => ruleItem(rule, urls, unjudged))));
+  function receive(data) {
+    if (data.opened) {
+      if (data.opened === dataUrl()) {
+        example = data.example;
+        exampleButton.disabled = !example.length;
+      }
+    } else if (data.number !== number) {
+      // An answer to a question that was replaced by another one.
+    } else if (data.judging) {
+      judging = data.judging;
+    } else if (data.error !== undefined) {
+      const hint = data.hint ? ` ${say("hint", data.hint[0].toUpperCase() + data.hint.slice(1))}` : "";
+      fail(data.known ? say("cannot", data.error) + hint : say("failed", data.error));
+    } else {
+      show(data.found);
+      status.dataset.milliseconds = data.milliseconds.toFixed(1);
     }
-    if (found.reviews.length) parts.push(element("h2", say("reviews")), element("ul", ...found.reviews.map((review) => element("li", link(review, urls)))));
-    if (found.unmatched.length) parts.push(element("h2", say("unmatched")), element("ul", ...found.unmatched.map((path) => element("li", element("code", path)))));
-    answer.replaceChildren(...parts);
-    answer.dataset.json = JSON.stringify(found);
   }
 
-  function ruleItem(rule, urls, unjudged) {
-    const reasons = rule.reasons.slice(0, REASONS).map(({ kind, path, line, pattern, text }) =>
-      element("li", element("code", line ? `${path}:${line}` : path), ` ${kind} `, element("code", pattern), text && kind !== "source" ? " " : "", text ? element("code", text) : ""),
+  // --- showing ---
+
+  function show(found) {
+    const { content, repo: asked, focus } = asking;
+    settle();
+    tell(summarise(found, say), { isShown: true });
+    const [heading, ...parts] = showAnswer(found, { say, words, pages, lang });
+    answer.replaceChildren(heading, ...parts.slice(0, 1), toolbar(found, content, asked), ...parts.slice(1));
+    // Whoever went on meanwhile is not called back.
+    if (focus && (document.activeElement === focus || document.activeElement === document.body)) heading.focus();
+  }
+
+  function toolbar(found, content, asked) {
+    const bar = element("p", "rulebook-toolbar");
+    const titles = (item) => found.documents.get(`${item.location.path}\n${item.location.line}`)?.titles?.[lang] ?? item.title;
+    bar.append(
+      button(words.markdown, () => copy(toMarkdown(found, { say, words, title: titles }), words.copied)),
+      button(words.json, () => download(toJson(found.answer), `${asked}.json`)),
+      ...linkTo(content, asked),
     );
-    if (rule.reasons.length > REASONS) reasons.push(element("li", say("more", rule.reasons.length - REASONS)));
-    const missing = rule.missing_cochanges.map(({ path, because }) => element("li", element("strong", say("missing", path, because))));
-    const left = (unjudged[rule.id] ?? []).map((text) => element("li", say("unjudged", text)));
-    return element("li", link(rule, urls), ` (${rule.severity}) `, element("ul", ...missing, ...reasons, ...left));
+    return bar;
   }
 
-  function link(item, urls) {
-    const anchor = element("a", `${item.id}: ${item.title}`);
-    anchor.href = new URL(urls[item.id], pages).href;
-    return anchor;
+  function linkTo(content, asked) {
+    if (typeof content !== "string") return [element("small", "", words.no_link)];
+    const link = element("a", "md-button", words.share);
+    link.id = "rulebook-share";
+    link.href = `#${new URLSearchParams({ repo: asked, paths: content })}`;
+    if (link.href.length > MAX_LINK) return [element("small", "", say("too_long", link.href.length, MAX_LINK))];
+    link.addEventListener("click", (event) => {
+      event.preventDefault();
+      history.replaceState(history.state, "", link.href);
+      copy(link.href, words.link_copied);
+    });
+    return [link];
+  }
+
+  function button(text, act) {
+    const made = element("button", "md-button", text);
+    made.type = "button";
+    made.addEventListener("click", act);
+    return made;
+  }
+
+  async function copy(text, said) {
+    try {
+      await navigator.clipboard.writeText(text);
+      tell(said);
+    } catch {
+      // Without leave, or without a secure context, there is no clipboard.
+      const field = element("textarea", "rulebook-copy");
+      field.readOnly = true;
+      field.value = text;
+      field.setAttribute("aria-label", words.copy_here);
+      answer.querySelector(".rulebook-copy")?.remove();
+      answer.querySelector(".rulebook-toolbar").after(field);
+      tell(words.copy_here);
+      field.focus();
+      field.select();
+    }
+  }
+
+  function download(text, name) {
+    const link = document.createElement("a");
+    link.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    link.download = name;
+    link.click();
+    URL.revokeObjectURL(link.href);
+  }
+
+  // --- what is given ---
+
+  /** Keeps something beside the field, and asks about it. */
+  function keep(name, content) {
+    kept = { name, content };
+    input.value = "";
+    const size = typeof content === "string" ? content.length : content.byteLength;
+    const unit = size < 1 << 20 ? "kilobyte" : "megabyte";
+    const format = { style: "unit", unit, maximumFractionDigits: 1 };
+    held.textContent = oneLine(say("held", name, new Intl.NumberFormat(lang, format).format(size / (unit === "kilobyte" ? 1e3 : 1e6))));
+    ask(content);
+  }
+
+  function letGo() {
+    kept = null;
+    held.textContent = "";
+  }
+
+  async function take(files) {
+    if (files.length !== 1) return fail(say("several"));
+    const [given] = files;
+    if (given.size > MAX_BYTES) return fail(say("large", MAX_BYTES >> 20));
+    tell(say("working"));
+    try {
+      keep(given.name, new Uint8Array(await given.arrayBuffer()));
+    } catch (error) {
+      // A folder, say, or a file that is gone.
+      fail(say("unreadable", given.name, error.message));
+    }
+    return undefined;
   }
 
   form.addEventListener("submit", (event) => {
     event.preventDefault();
+    ask(kept ? kept.content : input.value);
+  });
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
+  });
+  input.addEventListener("input", () => {
+    if (input.value) {
+      letGo();
+      file.value = "";
+    }
+  });
+  // However much text comes into the field: pasted, dropped, or put in by a tool.
+  input.addEventListener("beforeinput", (event) => {
+    const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
+    if (text.length <= MAX_FIELD) return;
+    event.preventDefault();
+    keep(words.pasted, text);
+  });
+  input.addEventListener("paste", (event) => {
+    const data = event.clipboardData;
+    const text = data?.getData("text/plain") ?? "";
+    if (!data?.files.length && text.length <= MAX_FIELD) return;
+    event.preventDefault();
+    if (data.files.length) take(data.files);
+    else keep(words.pasted, text);
+  });
+  file.addEventListener("change", () => {
+    if (file.files.length) take(file.files);
+    else letGo();
+  });
+  stopButton.addEventListener("click", () => {
+    endWorker();
+    fail(words.stopped);
+    prepare();
+  });
+  clearButton.addEventListener("click", () => {
+    // What is going on would come to an end that nobody waits for.
+    if (asking) endWorker();
+    settle();
+    letGo();
+    input.value = "";
+    file.value = "";
+    tell("");
+    answer.replaceChildren(...beginning);
+    history.replaceState(history.state, "", location.pathname + location.search);
+    prepare();
+    input.focus();
+  });
+  exampleButton.addEventListener("click", () => {
+    letGo();
+    input.value = example.join("\n");
     ask(input.value);
   });
-  file.addEventListener("change", async () => {
-    if (file.files.length) ask(await bytesOf(file.files[0]));
+  repo.addEventListener("change", () => {
+    remember(repo.value);
+    prepare();
   });
-  for (const kind of ["dragover", "drop"]) {
-    form.addEventListener(kind, async (event) => {
-      if (!event.dataTransfer?.types.includes("Files")) return;
-      event.preventDefault();
-      if (kind === "drop" && event.dataTransfer.files.length) ask(await bytesOf(event.dataTransfer.files[0]));
-    });
-  }
-  const openShared = () => {
+
+  // --- dropping: anywhere on the page, since a file that misses the form would replace it ---
+
+  let entered = 0;
+  const hasFiles = (event) => Boolean(event.dataTransfer?.types.includes("Files"));
+  const mark = () => form.classList.toggle("rulebook-lookup--over", entered > 0);
+  document.addEventListener("dragenter", (event) => {
+    if (!hasFiles(event)) return;
+    entered += 1;
+    mark();
+  });
+  document.addEventListener("dragleave", (event) => {
+    if (!hasFiles(event)) return;
+    entered = Math.max(0, entered - 1);
+    mark();
+  });
+  document.addEventListener("dragover", (event) => {
+    if (hasFiles(event)) event.preventDefault();
+  });
+  document.addEventListener("drop", (event) => {
+    entered = 0;
+    mark();
+    if (!hasFiles(event)) return;
+    event.preventDefault();
+    file.value = "";
+    take(event.dataTransfer.files);
+  });
+
+  // What is folded is not printed.
+  window.addEventListener("beforeprint", () => {
+    for (let left = [...answer.querySelectorAll("details:not([open])")]; left.length; left = [...answer.querySelectorAll("details:not([open])")]) {
+      for (const item of left) {
+        item.fill?.();
+        item.open = true;
+      }
+    }
+  });
+
+  // --- shared questions ---
+
+  function openShared() {
     const query = new URLSearchParams(location.hash.slice(1));
     if (!query.has("paths")) return;
-    if ([...repo.options].some((option) => option.value === query.get("repo"))) repo.value = query.get("repo");
+    letGo();
+    file.value = "";
     input.value = query.get("paths");
-    ask(input.value);
-  };
+    const wanted = query.get("repo");
+    if (wanted !== null) {
+      if (![...repo.options].some((option) => option.value && option.value === wanted)) {
+        if (repo.options.length > 1) repo.value = "";
+        fail(say("unknown_repo", wanted));
+        return;
+      }
+      repo.value = wanted;
+    }
+    ask(input.value, { shared: true });
+  }
+
+  const last = remembered();
+  if ([...repo.options].some((option) => option.value === last)) repo.value = last;
   window.addEventListener("hashchange", openShared);
   openShared();
+  prepare();
 }
 
-async function bytesOf(file) {
-  return file.size > MAX_BYTES ? { byteLength: file.size } : new Uint8Array(await file.arrayBuffer());
+/** The repository that was asked about last; where nothing may be stored, none. */
+function remembered() {
+  try {
+    return localStorage.getItem(REMEMBERED) ?? "";
+  } catch {
+    return "";
+  }
 }
 
-function element(name, ...children) {
-  const made = document.createElement(name);
-  // Text only: nothing that was pasted or that a rule says is taken for markup.
-  made.append(...children.filter((child) => child !== "").map((child) => (typeof child === "string" ? visible(child) : child)));
-  return made;
-}
-
-/** Controls and marks that turn the direction of writing are shown as escapes. */
-function visible(text) {
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]/gu, (char) => `\\u${char.codePointAt(0).toString(16).padStart(4, "0")}`);
+function remember(alias) {
+  try {
+    localStorage.setItem(REMEMBERED, alias);
+  } catch {
+    // It is only a convenience.
+  }
 }

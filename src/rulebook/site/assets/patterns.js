@@ -3,17 +3,22 @@
 /** The compiled pattern in a list that decides on a path, by its place in the list; -1 where the list leaves it out. */
 export function matchList(patterns, names) {
   for (let at = patterns.length - 1; at >= 0; at -= 1) {
-    const [, negated, alternatives] = patterns[at];
-    for (const alternative of alternatives) if (matchAlternative(alternative, names)) return negated ? -1 : at;
+    const alternatives = patterns[at][2];
+    for (let number = 0; number < alternatives.length; number += 1) {
+      if (matchAlternative(alternatives[number], names)) return patterns[at][1] ? -1 : at;
+    }
   }
   return -1;
 }
 
-function matchAlternative([floating, folder, blocks], names) {
-  const limit = names.length - folder;
+// Read by index: taking arrays apart costs several times as much until the script is hot.
+function matchAlternative(alternative, names) {
+  const blocks = alternative[2];
+  const limit = names.length - alternative[1];
   let start = 0;
-  let anywhere = floating;
-  for (const block of blocks) {
+  let anywhere = alternative[0];
+  for (let number = 0; number < blocks.length; number += 1) {
+    const block = blocks[number];
     const last = limit - block.length;
     const final = anywhere ? last : Math.min(start, last);
     let place = start;
@@ -37,18 +42,23 @@ function matchSegment(segment, name) {
 }
 
 function matchGlob(glob, name) {
-  if (!glob.every((chunk) => typeof chunk === "string")) {
-    // Atoms stand for code points, of which a JavaScript string may need two units for one.
-    return matchChunks(glob.map((chunk) => (typeof chunk === "string" ? Array.from(chunk) : chunk)), Array.from(name), findAtoms);
-  }
-  return matchChunks(glob, name, (chunk, text, start, end) => {
-    const at = text.indexOf(chunk, start);
-    return at >= 0 && at + chunk.length <= end ? at : -1;
-  });
+  if (glob.every(isText)) return matchChunks(glob, name, findText);
+  // Atoms stand for code points, of which a JavaScript string may need two units for one.
+  return matchChunks(glob.map((chunk) => (isText(chunk) ? Array.from(chunk) : chunk)), Array.from(name), findAtoms);
+}
+
+function isText(chunk) {
+  return typeof chunk === "string";
+}
+
+function findText(chunk, name, start, end) {
+  const at = name.indexOf(chunk, start);
+  return at >= 0 && at + chunk.length <= end ? at : -1;
 }
 
 function matchChunks(chunks, name, find) {
-  const least = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
+  let least = 0;
+  for (const chunk of chunks) least += chunk.length;
   if (name.length < least) return false;
   const first = chunks[0];
   if (find(first, name, 0, first.length) !== 0) return false;
@@ -57,10 +67,10 @@ function matchChunks(chunks, name, find) {
   const end = name.length - last.length;
   if (find(last, name, end, name.length) !== end) return false;
   let start = first.length;
-  for (const chunk of chunks.slice(1, -1)) {
-    start = find(chunk, name, start, end);
+  for (let at = 1; at < chunks.length - 1; at += 1) {
+    start = find(chunks[at], name, start, end);
     if (start < 0) return false;
-    start += chunk.length;
+    start += chunks[at].length;
   }
   return true;
 }
@@ -86,6 +96,9 @@ function matchAtom(atom, char) {
 
 // --- which lists to try ---
 
+const NONE = [];
+const WORD_ENDS = new Set(["_", ".", "-"]);
+
 /** Lists filed under one token that all paths they match have, the rarest they offer; see rulebook/scope.py. */
 export class PlaceIndex {
   constructor(lists) {
@@ -94,26 +107,70 @@ export class PlaceIndex {
       patterns.filter(([, negated]) => !negated).flatMap(([, , alternatives]) => alternatives.map(offeredTokens)),
     );
     const counts = new Map();
-    for (const token of offers.flat(2)) counts.set(token, (counts.get(token) ?? 0) + 1);
-    this.filed = new Map();
+    for (const alternatives of offers) {
+      for (const tokens of alternatives) for (const token of tokens) counts.set(token, (counts.get(token) ?? 0) + 1);
+    }
+    // By the first letter of a token: a path's beginning, a name, a name's ending, a word of a name, no token at all.
+    this.filed = { p: new Map(), s: new Map(), e: new Map(), w: new Map(), "*": new Map() };
     offers.forEach((alternatives, number) => {
       for (const tokens of alternatives) {
-        const token = tokens.reduce((best, other) => (counts.get(other) < counts.get(best) ? other : best));
-        if (!this.filed.has(token)) this.filed.set(token, new Set());
-        this.filed.get(token).add(number);
+        let token = tokens[0];
+        for (const other of tokens) if (counts.get(other) < counts.get(token)) token = other;
+        const found = this.filed[token[0]];
+        const key = token.slice(2);
+        const numbers = found.get(key);
+        if (!numbers) found.set(key, [number]);
+        else if (numbers.at(-1) !== number) numbers.push(number);
       }
     });
+    this.folders = new Map();
   }
 
   /** The lists that cover a path, in their order, each with the place of the pattern that decides. */
   match(path, names = path.split("/")) {
-    const numbers = new Set();
-    for (const token of pathTokens(names)) for (const number of this.filed.get(token) ?? []) numbers.add(number);
-    return [...numbers]
-      .sort((one, other) => one - other)
-      .map((number) => [number, matchList(this.lists[number], names)])
-      .filter(([, pattern]) => pattern >= 0);
+    const folder = path.slice(0, Math.max(0, path.lastIndexOf("/")));
+    const numbers = new Set(this.numbersBelow(folder, names.length - 1));
+    for (const number of this.filed.p.get(path) ?? NONE) numbers.add(number);
+    this.addNumbers(names[names.length - 1], numbers);
+    const found = [];
+    for (const number of [...numbers].sort(ascending)) {
+      const pattern = matchList(this.lists[number], names);
+      if (pattern >= 0) found.push([number, pattern]);
+    }
+    return found;
   }
+
+  /** The lists that a folder's tokens lead to, kept since most paths share their folders. */
+  numbersBelow(folder, depth) {
+    if (!depth) return this.filed["*"].get("") ?? NONE;
+    let numbers = this.folders.get(folder);
+    if (!numbers) {
+      const slash = folder.lastIndexOf("/");
+      const found = new Set(this.numbersBelow(folder.slice(0, Math.max(0, slash)), depth - 1));
+      for (const number of this.filed.p.get(folder) ?? NONE) found.add(number);
+      this.addNumbers(folder.slice(slash + 1), found);
+      numbers = [...found];
+      this.folders.set(folder, numbers);
+    }
+    return numbers;
+  }
+
+  /** Adds the lists that the tokens of one name lead to. */
+  addNumbers(name, numbers) {
+    const { s, e, w } = this.filed;
+    for (const number of s.get(name) ?? NONE) numbers.add(number);
+    let start = 0;
+    for (let at = 0; at <= name.length; at += 1) {
+      if (at < name.length && !WORD_ENDS.has(name[at])) continue;
+      for (const number of w.get(name.slice(start, at)) ?? NONE) numbers.add(number);
+      if (name[at] === ".") for (const number of e.get(name.slice(at)) ?? NONE) numbers.add(number);
+      start = at + 1;
+    }
+  }
+}
+
+function ascending(one, other) {
+  return one - other;
 }
 
 function offeredTokens([floating, , blocks]) {
@@ -123,15 +180,16 @@ function offeredTokens([floating, , blocks]) {
     const literal = wild < 0 ? blocks[0] : blocks[0].slice(0, wild);
     if (literal.length) tokens.push(`p:${literal.join("/")}`);
   }
-  for (const segment of blocks.flat()) {
-    if (typeof segment === "string") tokens.push(`s:${segment}`);
-    else if (Array.isArray(segment)) tokens.push(...globTokens(segment));
+  for (const block of blocks) {
+    for (const segment of block) {
+      if (typeof segment === "string") tokens.push(`s:${segment}`);
+      else if (Array.isArray(segment)) addGlobTokens(segment, tokens);
+    }
   }
-  return tokens.length ? tokens : ["*"];
+  return tokens.length ? tokens : ["*:"];
 }
 
-function globTokens(glob) {
-  const tokens = [];
+function addGlobTokens(glob, tokens) {
   const last = glob.at(-1);
   if (typeof last === "string" && last.includes(".")) tokens.push(`e:${last.slice(last.indexOf("."))}`);
   glob.forEach((chunk, number) => {
@@ -139,17 +197,6 @@ function globTokens(glob) {
     const words = chunk.split(/[_.-]/);
     // A word at the end of a chunk may go on behind it, unless the name begins or ends there.
     const whole = words.slice(number ? 1 : 0, number === glob.length - 1 ? words.length : -1);
-    tokens.push(...whole.filter(Boolean).map((word) => `w:${word}`));
+    for (const word of whole) if (word) tokens.push(`w:${word}`);
   });
-  return tokens;
-}
-
-function pathTokens(names) {
-  const tokens = ["*"];
-  names.forEach((name, at) => {
-    tokens.push(`p:${names.slice(0, at + 1).join("/")}`, `s:${name}`);
-    for (let dot = name.indexOf("."); dot >= 0; dot = name.indexOf(".", dot + 1)) tokens.push(`e:${name.slice(dot)}`);
-    for (const word of name.split(/[_.-]/)) if (word) tokens.push(`w:${word}`);
-  });
-  return tokens;
 }

@@ -8,11 +8,16 @@ const lossy = new TextDecoder("utf-8", { ignoreBOM: true });
 const ENDS = new RegExp(`^[${SPACE}]+|[${SPACE}]+$`, "gu");
 const GAPS = new RegExp(`[${SPACE}]+`, "gu");
 
-// Where the order of UTF-16 units is not that of code points.
-const BEYOND = /[\ud800-\uffff]/;
+// The first unit of UTF-16 from which on the order of units is not that of code points.
+const BEYOND = 0xd800;
 
-/** What keeps a question from being answered; the message is for people. */
-export class InputError extends Error {}
+/** What keeps a question from being answered; the message and the hint are for people. */
+export class InputError extends Error {
+  constructor(message, hint = "") {
+    super(message);
+    this.hint = hint;
+  }
+}
 
 /** The bytes of a pasted text, or of a file, as a string of one character a byte. */
 export function toBytes(input) {
@@ -63,6 +68,31 @@ function isWhole(data, size) {
   }
 }
 
+// The same characters as in rulebook/render/safe.py.
+const INVISIBLE =
+  "\\x7f-\\x9f\\xad\\u061c\\u180e\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb\\ud800-\\udfff\\u{e0000}-\\u{e007f}";
+const HARMFUL = new RegExp(`[\\x00-\\x1f${INVISIBLE}]`, "gu");
+const HARMFUL_IN_JSON = new RegExp(`[\\x00-\\x08\\x0b-\\x1f${INVISIBLE}]`, "gu");
+const NAMED = { "\t": "\\t", "\n": "\\n", "\r": "\\r" };
+
+/** Text for one line: controls, marks that turn the direction of writing and the like are shown as escapes. */
+export function oneLine(text) {
+  return text.replace(HARMFUL, (char) => {
+    let code = char.codePointAt(0);
+    // A byte of a name that is no UTF-8 (PEP 383).
+    if (code >= 0xdc80 && code <= 0xdcff) code -= 0xdc00;
+    const [letter, width] = code < 0x100 ? ["x", 2] : code < 0x10000 ? ["u", 4] : ["U", 8];
+    return NAMED[char] ?? `\\${letter}${code.toString(16).padStart(width, "0")}`;
+  });
+}
+
+/** JSON as the command writes it, byte for byte. */
+export function toJson(data) {
+  const text = JSON.stringify(data, null, 2).replaceAll("##[", "##\\u005b");
+  const escape = (char) => Array.from(char.split(""), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`).join("");
+  return `${text.replace(HARMFUL_IN_JSON, escape)}\n`;
+}
+
 export function strip(text) {
   return text.replace(ENDS, "");
 }
@@ -90,9 +120,19 @@ export function compare(one, other) {
     }
     return one.length - other.length;
   }
-  if (one === other) return 0;
-  if (typeof one === "string" && BEYOND.test(one) && BEYOND.test(other)) return compare(points(one), points(other));
-  return one < other ? -1 : 1;
+  if (typeof one === "string") return compareTexts(one, other);
+  return one === other ? 0 : one < other ? -1 : 1;
+}
+
+/** Orders texts by code points, as Python does. */
+export function compareTexts(one, other) {
+  const end = Math.min(one.length, other.length);
+  let at = 0;
+  while (at < end && one.charCodeAt(at) === other.charCodeAt(at)) at += 1;
+  if (at === end) return one.length - other.length;
+  const [first, second] = [one.charCodeAt(at), other.charCodeAt(at)];
+  if (first >= BEYOND && second >= BEYOND) return compare(points(one), points(other));
+  return first - second;
 }
 
 function points(text) {

@@ -4,33 +4,44 @@ import { InputError, Lookup, readChange } from "./engine.js";
 
 const lookups = new Map();
 
-async function open(url) {
+/** The repository's data, read and prepared once; what could not be read is tried again. */
+function open(url) {
   if (!lookups.has(url)) {
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`${response.status} ${url}`);
-    lookups.set(url, new Lookup(await response.json()));
+    const opened = fetchData(url);
+    lookups.set(url, opened);
+    opened.catch(() => lookups.delete(url));
   }
   return lookups.get(url);
 }
 
-self.addEventListener("message", async ({ data: { number, url, input } }) => {
+async function fetchData(url) {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`${response.status} ${url}`);
+  return new Lookup(await response.json());
+}
+
+async function prepare(url) {
+  try {
+    const lookup = await open(url);
+    self.postMessage({ opened: url, example: lookup.data.example });
+  } catch (error) {
+    self.postMessage({ opened: url, example: [], error: error.message });
+  }
+}
+
+async function answer(number, url, input) {
   try {
     const lookup = await open(url);
     const begun = performance.now();
-    const answer = lookup.applies(readChange(input));
-    const took = performance.now() - begun;
-    const urls = {};
-    const unjudged = {};
-    const known = [...lookup.data.rules, ...lookup.data.reviews, ...lookup.data.pinned];
-    const shown = new Set([...answer.rules, ...answer.reviews].map(({ id }) => id));
-    for (const item of known) {
-      const id = item.owner ?? item.id;
-      if (!shown.has(id)) continue;
-      urls[id] = item.url;
-      if (item.unjudged?.length) unjudged[id] = item.unjudged;
-    }
-    self.postMessage({ number, answer, urls, unjudged, took });
+    // Which rule is being judged is told before, since nothing can be told while an expression runs.
+    const found = lookup.ask(readChange(input), (judging) => self.postMessage({ number, judging }));
+    self.postMessage({ number, found, milliseconds: performance.now() - begun });
   } catch (error) {
-    self.postMessage({ number, error: error.message, known: error instanceof InputError });
+    self.postMessage({ number, error: error.message, hint: error.hint ?? "", known: error instanceof InputError });
   }
+}
+
+self.addEventListener("message", ({ data: { number, url, input } }) => {
+  if (number === undefined) prepare(url);
+  else answer(number, url, input);
 });
