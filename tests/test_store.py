@@ -500,6 +500,82 @@ def test_a_build_can_be_killed_at_any_moment(tmp_path: Path) -> None:
             assert len(matched(root, "src/a.py", folder=folder)) == 120
 
 
+#: Opens a store, and dies at a call of a database or of the file system; prints the number of those calls before.
+DIES = """
+import os, signal, sys
+from rulebook.store import compilation
+from rulebook.store.opening import open_store
+
+calls = 0
+last = int(sys.argv[3])
+
+watched = {"connect", "execute", "executemany", "executescript", "unlink", "replace", "open"}
+
+def count(frame, event, function):
+    global calls
+    if event == "c_call" and function.__name__ in watched:
+        calls += 1
+        if calls == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.setprofile(count)
+open_store(sys.argv[1], sys.argv[2]).close()
+sys.setprofile(None)
+print(calls)
+"""
+
+
+def die(root: Path, folder: Path, tmp_path: Path, call: int) -> str:
+    """What a process printed that was killed at its ``call``-th call, if it came that far."""
+    command = [sys.executable, "-c", DIES, str(root), str(folder), str(call)]
+    done = subprocess.run(command, env=environment(tmp_path), capture_output=True, text=True, check=False)
+    assert done.returncode in (0, -signal.SIGKILL), done.stderr
+    return done.stdout
+
+
+def test_the_next_run_removes_what_a_killed_build_left(tmp_path: Path) -> None:
+    root, folder = make_kb(tmp_path), tmp_path / "store"
+    calls = int(die(root, tmp_path / "whole", tmp_path, 0))
+    assert calls > 30
+    left = 0
+    for call in range(1, calls + 1, calls // 20):
+        (folder / "current").unlink(missing_ok=True)
+        assert die(root, folder, tmp_path, call) == ""
+        left += len(list(folder.glob("*"))) > 2 if folder.exists() else 0
+        assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
+        (file,) = folder.glob("catalog-*")
+        assert sorted(folder.iterdir()) == sorted([folder / "building", file, folder / "current"])
+    assert left > 5
+
+
+def test_files_that_another_process_works_with_stay(tmp_path: Path) -> None:
+    root, folder = make_kb(tmp_path), tmp_path / "store"
+    ids(root, folder)
+    (file,) = folder.glob("catalog-*")
+    with open_store(str(root), str(folder)) as writer:
+        writer.connection.execute("BEGIN IMMEDIATE")
+        writer.connection.execute("UPDATE meta SET value = '' WHERE key = 'seen'")
+        (folder / "current").unlink()
+        assert ids(root, folder) == ["DEMO-1"]
+        writer.connection.execute("COMMIT")
+    assert file.exists()
+    (folder / "current").unlink()
+    assert ids(root, folder) == ["DEMO-1"]
+    assert not file.exists()
+    assert len(list(folder.iterdir())) == 3
+
+
+def test_knowledge_bases_that_share_a_folder_do_not_disturb_each_other(tmp_path: Path) -> None:
+    roots = [make_kb(tmp_path / name, {f"rules/demo/{name}-1.md": rule(f"{name}-1")}) for name in ("ONE", "TWO")]
+    folder = tmp_path / "store"
+    for _ in range(3):
+        running = [start(root, folder, tmp_path) for root in roots * 2]
+        assert [process.wait() for process in running] == [0] * 4
+    for name, root in zip(("ONE", "TWO"), roots, strict=True):
+        assert ids(root, folder) == [f"{name}-1"]
+        assert len(list(folder.iterdir())) == 3
+
+
 def test_several_processes_build_and_read_at_once(tmp_path: Path) -> None:
     root, folder = make_kb(tmp_path, {f"rules/demo/R-{n}.md": rule(f"R-{n}") for n in range(60)}), tmp_path / "store"
     for turn in range(2):
@@ -509,6 +585,7 @@ def test_several_processes_build_and_read_at_once(tmp_path: Path) -> None:
         with open_store(str(root), str(folder)) as store:
             rows = store.documents(Kind.RULE)
             assert (len(rows), rows[0].title) == (60, f"Turn {turn}")
+        assert len(list(folder.glob("catalog-*"))) == 1
 
 
 def test_a_reader_keeps_its_view_while_another_process_builds_anew(tmp_path: Path) -> None:

@@ -2,7 +2,8 @@
 
 A folder has a pointer, ``current``, to the database file in use. A new file is built beside it before the pointer is
 replaced, not the file: a database must not change its name while another process may hold its journal. One process
-builds at a time, so that whatever else lies there is what a killed one left, and goes before the next file is begun.
+builds at a time, so that whatever else lies there is out of use, or what a killed one left, and goes before the next
+file is begun.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 
 from rulebook.errors import StoreError
 from rulebook.store.schema import FORMAT
@@ -22,6 +23,8 @@ from rulebook.store.schema import FORMAT
 _POINTER = "current"
 _PREFIX = "catalog-"
 _LOCK = "building"
+#: What SQLite puts behind the name of a file for its rollback journal.
+_JOURNAL = "-journal"
 
 #: Seconds after which another process that is writing is no longer waited for.
 BUSY_SECONDS = 30.0
@@ -106,8 +109,7 @@ def find_current(folder: str) -> str | None:
 
 def forget_current(folder: str) -> None:
     """Makes the next run build a new file."""
-    with suppress(OSError):
-        os.unlink(os.path.join(folder, _POINTER))
+    _remove(os.path.join(folder, _POINTER))
 
 
 @contextmanager
@@ -126,6 +128,7 @@ def building(folder: str) -> Iterator[str]:
         try:
             yield path
         except BaseException:
+            _remove(path + _JOURNAL)
             _remove(path)
             raise
     finally:
@@ -133,12 +136,25 @@ def building(folder: str) -> Iterator[str]:
 
 
 def sweep(folder: str) -> None:
-    """Removes every database file and pointer, for who is :func:`building`; a reader keeps what it has opened."""
-    with os.scandir(folder) as entries:
-        left = [entry.path for entry in entries if entry.name.startswith((_PREFIX, _POINTER))]
-    for path in left:
-        with suppress(OSError):
-            os.unlink(path)
+    """Removes database files and pointers that nobody uses; for who is :func:`building`."""
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        if name.startswith(f"{_POINTER}-") or (name.endswith(_JOURNAL) and not os.path.exists(path[: -len(_JOURNAL)])):
+            _remove(path)
+        elif name.startswith(_PREFIX) and not name.endswith(_JOURNAL):
+            _remove_unused(path)
+
+
+def _remove_unused(path: str) -> None:
+    """Removes a database file, unless another process is just reading or writing it: its journal is under way."""
+    try:
+        with closing(connect(path, seconds=0, create=False)) as connection:
+            connection.execute("BEGIN EXCLUSIVE")
+            _remove(path + _JOURNAL)
+            _remove(path)
+    except sqlite3.DatabaseError as error:
+        if is_damage(error):
+            _remove(path)
 
 
 def replace_current(path: str) -> None:
@@ -150,9 +166,22 @@ def replace_current(path: str) -> None:
     os.replace(temporary, os.path.join(folder, _POINTER))
 
 
-def connect(path: str) -> sqlite3.Connection:
-    """Opens a database file; transactions are begun and ended by hand."""
-    return sqlite3.connect(path, timeout=BUSY_SECONDS, isolation_level=None)
+def connect(path: str, *, seconds: float = BUSY_SECONDS, create: bool = True) -> sqlite3.Connection:
+    """Opens a database file; transactions are begun and ended by hand.
+
+    Args:
+        path: of the file, or ``:memory:``.
+        seconds: how long to wait for another process that is writing.
+        create: whether to make a file that is missing.
+
+    Raises:
+        sqlite3.OperationalError: it cannot be opened.
+    """
+    if create:
+        return sqlite3.connect(path, timeout=seconds, isolation_level=None)
+    # https://www.sqlite.org/uri.html: an absolute path, in which these three would end it.
+    place = path.replace("%", "%25").replace("?", "%3f").replace("#", "%23")
+    return sqlite3.connect(f"file:{place}?mode=rw", timeout=seconds, isolation_level=None, uri=True)
 
 
 def is_damage(error: Exception) -> bool:
@@ -164,6 +193,5 @@ def is_damage(error: Exception) -> bool:
 
 
 def _remove(path: str) -> None:
-    for name in (path, f"{path}-journal"):
-        with suppress(OSError):
-            os.unlink(name)
+    with suppress(OSError):
+        os.unlink(path)

@@ -93,12 +93,13 @@ def _open_in(root: str, folder: str, progress: Progress | None) -> Store:
 
 def _open_current(root: str, folder: str, progress: Progress | None) -> Store | None:
     """The store in a folder, up to date; ``None`` where there is none that can be used."""
-    connection = _connect(root, folder)
+    path = find_current(folder)
+    connection = None if path is None else _connect(root, path)
     if connection is None:
         return None
     store = Store(root, connection, folder)
     try:
-        _refresh(store, progress)
+        _refresh(store, progress, path)
     except (sqlite3.DatabaseError, ValueError) as error:
         store.close()
         if not is_damage(error):
@@ -107,11 +108,14 @@ def _open_current(root: str, folder: str, progress: Progress | None) -> Store | 
     return store
 
 
-def _connect(root: str, folder: str) -> sqlite3.Connection | None:
-    path = find_current(folder)
-    if path is None:
+def _connect(root: str, path: str) -> sqlite3.Connection | None:
+    """Opens a database file that is a store of ``root``; ``None`` where it is not, or not any more."""
+    try:
+        connection = connect(path, create=False)
+    except sqlite3.OperationalError:
+        if os.path.exists(path):
+            raise
         return None
-    connection = connect(path)
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
         (version,) = connection.execute("PRAGMA user_version").fetchone()
@@ -142,8 +146,12 @@ def _create(path: str, root: str) -> sqlite3.Connection:
 _FILE_QUERY = "SELECT path, size, mtime, ctime, inode FROM file ORDER BY path"
 
 
-def _refresh(store: Store, progress: Progress | None) -> None:
-    """Reads what changed since the store was last brought up to date."""
+def _refresh(store: Store, progress: Progress | None, path: str | None = None) -> None:
+    """Reads what changed since the store was last brought up to date.
+
+    Raises:
+        sqlite3.DatabaseError: it is damaged; or who builds anew has removed the file at ``path`` meanwhile.
+    """
     connection = store.connection
     seen, scan_findings = files.survey(store.root)
     config_stamp = files.stamp_of(os.path.join(store.root, CONFIG_NAME))
@@ -153,6 +161,9 @@ def _refresh(store: Store, progress: Progress | None) -> None:
         store.stats = RefreshStats(kept=len(seen))
         return
     connection.execute("BEGIN IMMEDIATE")
+    # From here on nobody removes it: it is being written.
+    if path is not None and not os.path.exists(path):
+        raise sqlite3.DatabaseError(f"{path} was removed")
     try:
         # Another process may have done the work while this one waited for its turn.
         stored = connection.execute(_FILE_QUERY).fetchall()
