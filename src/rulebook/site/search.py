@@ -1,8 +1,8 @@
 """The site's search: the theme's field and list, answered by a worker of ours (``assets/search.js``).
 
-The theme's own worker splits texts into words, which Chinese has no marks for, and drops the last character of a Chinese
-query; ``docs/decisions.md`` has the figures of the ways to mend that. Its place is named in the settings on each page
-(``__config``), so that another one can be put there.
+The theme's own worker splits texts into words, which Chinese has no marks for, and drops the last character of what is
+asked in Chinese; ``docs/decisions.md`` has the figures of the ways to mend that. The settings on a page (``__config``)
+name the worker, so that another one can be put in its place.
 """
 
 from __future__ import annotations

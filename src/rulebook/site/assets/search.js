@@ -36,17 +36,19 @@ const WHOLE = 1;
 const PARTS = 0.6;
 const BEGINNING = 0.4;
 const WITHIN = 0.1;
-/** Words in a row count as much as this many times the same words apart. */
-const IN_A_ROW = 3;
+/** How much more words count that stand in a row as they were typed, and once more if their punctuation does as well. */
+const IN_A_ROW = 2;
 /** Letters that are shown before and after the place where the words stand. */
 const BEFORE = 40;
 const AFTER = 200;
 const LONGEST_QUERY = 300;
+/** How many pages are shown with their sections; a list that long is not read to its end. */
+const MOST_SHOWN = 100;
 
 /** What a search is made of: a word, or a piece of one that stands nowhere as it was typed. */
 class Term {
-  constructor(text) {
-    const parts = text.split(PART).filter(Boolean);
+  /** @param {string[]} [parts] what the text is joined of */
+  constructor(text, parts = text.split(PART).filter(Boolean)) {
     this.text = text;
     this.source = parts.join(JOINT);
     this.parts = parts.map((part) => part.toLowerCase());
@@ -95,7 +97,7 @@ class Search {
     const words = query.normalize("NFKC").slice(0, LONGEST_QUERY).split(GAP).filter((word) => LETTER.test(word));
     const terms = new Map();
     for (const term of words.flatMap((word) => this.resolve(word))) terms.set(term.source.toLowerCase(), term);
-    const candidates = this.candidates([...terms.values()], words.length > 1 ? row(words) : null);
+    const candidates = this.candidates([...terms.values()], new Row(query, words));
     const listed = new Map();
     for (const candidate of candidates.sort(compare)) {
       const { document } = candidate.page;
@@ -103,7 +105,7 @@ class Search {
     }
     const list = [...listed.values()];
     const full = list.filter((candidate) => candidate.full);
-    return (full.length ? full : list).map(present);
+    return (full.length ? full : list).map((candidate, number) => present(candidate, number < MOST_SHOWN));
   }
 
   /** A word as one term, or as its pieces where it stands nowhere as it was typed. */
@@ -111,6 +113,9 @@ class Search {
     const term = new Term(word);
     if (this.has(term)) return [term];
     if (IS_HAN.test(word)) return this.cut(word).map((piece) => new Term(piece));
+    // `additionalkwargs` is `additional_kwargs`.
+    const spelt = new Term(word, [...word].filter((letter) => letter !== "_"));
+    if (this.has(spelt)) return [spelt];
     const parts = word.split(PART).filter(Boolean);
     return parts.length > 1 ? parts.map((part) => new Term(part)) : [term];
   }
@@ -134,7 +139,7 @@ class Search {
     );
   }
 
-  candidates(terms, inARow) {
+  candidates(terms, row) {
     const found = [];
     const counts = terms.map(() => 0);
     for (const page of this.pages) {
@@ -149,15 +154,28 @@ class Search {
     }
     // A word that few pages have tells more than one that all of them have.
     const weights = counts.map((count) => Math.log(1 + this.pages.length / (count + 0.5)));
-    for (const candidate of found) rate(candidate, weights, inARow);
+    for (const candidate of found) rate(candidate, weights, row);
     return found;
   }
 }
 
-/** An expression for words one after another, as they were typed. */
-function row(words) {
-  const sources = words.map((word) => word.split(PART).filter(Boolean).join(JOINT));
-  return new RegExp(sources.join(BETWEEN), "iu");
+/** The query's words one after another. */
+class Row {
+  constructor(query, words) {
+    const sources = words.map((word) => word.split(PART).filter(Boolean).join(JOINT));
+    this.pattern = words.length > 1 ? new RegExp(sources.join(BETWEEN), "giu") : null;
+    this.typed = query.trim().toLowerCase();
+  }
+
+  /** What a text's score is multiplied by. */
+  factor(text, folded) {
+    if (!this.pattern) return 1;
+    let best = 0;
+    for (const match of text.matchAll(this.pattern)) {
+      best = Math.max(best, quality(text, match.index, match.index + match[0].length));
+    }
+    return 1 + IN_A_ROW * best * (folded.includes(this.typed) ? 2 : 1);
+  }
 }
 
 function quality(text, start, end) {
@@ -179,16 +197,19 @@ function edge(text, at) {
 }
 
 /** Scores a page and its sections. */
-function rate(candidate, weights, inARow) {
+function rate(candidate, weights, row) {
   const [page, ...sections] = candidate.hits;
+  let most = 1;
   for (const hit of candidate.hits) {
     hit.score = weights.reduce(
       (sum, weight, number) => sum + weight * (IN_HEADING * strongest(hit.title[number]) + saturated(hit.text[number])),
       0,
     );
-    if (inARow && (inARow.test(hit.section.title) || inARow.test(hit.section.text))) {
-      hit.score *= IN_A_ROW;
-      candidate.inARow = true;
+    if (hit.score > 0) {
+      const { title, foldedTitle, text, foldedText } = hit.section;
+      const factor = Math.max(row.factor(title, foldedTitle), row.factor(text, foldedText));
+      hit.score *= factor;
+      most = Math.max(most, factor);
     }
   }
   const total = weights.reduce((sum, weight, number) => {
@@ -196,7 +217,7 @@ function rate(candidate, weights, inARow) {
     const heading = IN_HEADING * strongest(sections.flatMap((hit) => hit.title[number]));
     return sum + weight * (title + heading + saturated(candidate.hits.flatMap((hit) => hit.text[number])));
   }, 0);
-  candidate.score = candidate.inARow ? total * IN_A_ROW : total;
+  candidate.score = total * most;
 }
 
 function strongest(found) {
@@ -213,14 +234,14 @@ function compare(a, b) {
   return b.full - a.full || b.page.own - a.page.own || b.score - a.score;
 }
 
-function present({ hits, terms, has }) {
+function present({ hits, terms, has }, whole) {
   const words = Object.fromEntries(terms.map((term, number) => [term.text, has[number]]));
   return hits
-    .filter((hit, number) => number === 0 || hit.score > 0)
+    .filter((hit, number) => number === 0 || (whole && hit.score > 0))
     .map((hit) => ({
       location: hit.section.location,
       title: mark(hit.section.title, hit.title.flat(), 0, hit.section.title.length),
-      text: excerpt(hit.section.text, hit.text),
+      text: whole ? excerpt(hit.section.text, hit.text) : "",
       score: hit.score,
       terms: words,
       ...(hit.section.tags && { tags: hit.section.tags }),
