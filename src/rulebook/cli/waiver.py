@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -100,7 +99,7 @@ def audit(
 
     Exit code 1 where a patch is unwaived or a waiver is not in force.
     """
-    from rulebook.waivers.clones import audit_clone
+    from rulebook.waivers.clones import TreeFiles, audit_clone
     from rulebook.waivers.library import load_baseline
 
     folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
@@ -109,8 +108,7 @@ def audit(
         folder,
         policy,
         _target(config, policy),
-        clone,
-        at=clone.resolve_commit(at),
+        TreeFiles(clone, clone.resolve_commit(at)),
         today=_day(today),
         baseline=load_baseline(folder, policy),
     )
@@ -135,7 +133,7 @@ def baseline(
     """
     from rulebook.waivers import audit as auditing
     from rulebook.waivers import baseline as baselines
-    from rulebook.waivers.clones import read_files
+    from rulebook.waivers.clones import TreeFiles
     from rulebook.waivers.library import baseline_path, load_baseline
 
     if prune and grow:
@@ -143,7 +141,8 @@ def baseline(
     folder, _, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
     assert clone is not None
     commit = clone.resolve_commit(at)
-    tree = auditing.scan_tree(clone.list_tree(commit), partial(read_files, clone, commit), policy)
+    files = TreeFiles(clone, commit)
+    tree = auditing.scan_tree(files.paths, files.read, policy)
     counted = [patch for patch in tree.patches if patch.sureness.counts]
     name = baseline_path(policy)
     known = load_baseline(folder, policy)
