@@ -165,7 +165,7 @@ def test_what_stale_wrote_is_shown(tmp_path: Path) -> None:
     settings = {"stale": "stale.json", "renamed": {"OLD-1": "DEMO-1"}}
     (root / "mkdocs.yml").write_text(config % json.dumps(settings))
     (root / "docs").mkdir()
-    verdict = {"owner": "DEMO-1", "pin": pin, "state": "gone", "because": "the file was removed"}
+    verdict = {"owner": "DEMO-1", "kind": "rule", "pin": pin, "state": "gone", "because": "the file was removed"}
     (root / "stale.json").write_text(json.dumps({"version": 1, "head": {"demo": SHA}, "pins": [verdict]}))
     build(root, tmp_path / "site")
     assert "gone: the file was removed" in (tmp_path / "site/rules/demo/DEMO-1/index.html").read_text(encoding="utf-8")

@@ -1,23 +1,32 @@
-"""What the site shows, read once: the catalog, its findings, freshness, and the address of every document's page."""
+"""What the site shows, read once: the catalog, its findings, freshness, the history of pins, waivers, addresses."""
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any
 
 from rulebook.catalog import Catalog, is_twin, load
-from rulebook.errors import UnreadableInput
+from rulebook.checkouts import CheckoutFinder
+from rulebook.errors import UsageError
 from rulebook.files import split_language
 from rulebook.model import Document, Finding, Kind, ReviewDigest, Rule, Severity, Waiver
 from rulebook.ordering import natural_key
 from rulebook.patterns.syntax import compile_patterns
-from rulebook.pins import Pin, PinError, parse_pin
+from rulebook.pins import PinError, parse_pin
+from rulebook.site.history import PinChange, PinHistory, pin_history
+from rulebook.site.hosts import file_link, web_address
+from rulebook.site.stored import read_stale
+from rulebook.site.waivers import FiledWaiver, list_waivers
+from rulebook.staleness import State
+from rulebook.waivers.audit import WaiverState
 
 #: From the worst to the best, as ``docs/freshness.md`` orders them.
-STATES = ("gone", "invalid", "moved", "changed", "unverifiable", "fresh")
+STATES = tuple(state.value for state in State)
+#: A verdict of ``rulebook stale`` on a pin: the object that ``docs/contract.md`` describes.
+Verdict = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,28 +36,53 @@ class Content:
     Attributes:
         catalog: all of it.
         findings: what lint says, by file.
-        pins: the verdicts of ``rulebook stale``, by owner; empty where nothing was checked.
-        heads: the commit that each repository was judged against.
+        heads: the commit that each repository was judged against; empty where nothing was checked.
+        history: how the sources came and went.
+        waivers: all of them with their states, by repository and number.
         twins: the documents in other languages, by kind, id and language.
         addresses: where each document's page is, by kind and id, from the site's root and with ``/`` at its end.
     """
 
     catalog: Catalog
     findings: Mapping[str, Sequence[Finding]]
-    pins: Mapping[str, Sequence[Mapping[str, Any]]]
     heads: Mapping[str, str]
+    history: PinHistory
+    waivers: Sequence[FiledWaiver]
     twins: Mapping[tuple[str, str, str], Document]
     addresses: Mapping[tuple[str, str], str]
-    _paths: dict[str, str] = field(default_factory=dict)
+    #: The verdicts by the owner's id alone; :meth:`verdicts` tells a rule from a digest.
+    pins: Mapping[str, Sequence[Verdict]]
+    #: By kind, id and pin.
+    _verdicts: Mapping[tuple[str, str, str], Verdict] = field(default_factory=dict)
+    _paths: Mapping[str, str] = field(default_factory=dict)
 
-    def state_of(self, identity: str) -> str:
-        """The worst state of a rule's sources, or an empty string where they were not checked."""
-        states = [str(pin["state"]) for pin in self.pins.get(identity, ())]
+    def verdict(self, document: Document, pin: str) -> Verdict | None:
+        """The verdict on a pin of a document, or ``None`` where it was not checked."""
+        return self._verdicts.get((*document.key, pin))
+
+    def verdicts(self, document: Document) -> list[Verdict]:
+        """The verdicts on those of a document's pins that were checked, in their order."""
+        return [found for source in document.sources if (found := self.verdict(document, source.pin)) is not None]
+
+    def state_of(self, document: Document | str) -> str:
+        """The worst state of a document's sources, or an empty string where none was checked.
+
+        Where some were not, they count as ``unverifiable``: fresh is only said of what was looked at.
+        """
+        if isinstance(document, str):
+            document = next(rule for rule in self.catalog.rules if rule.id == document)
+        states = [str(verdict["state"]) for verdict in self.verdicts(document)]
+        if 0 < len(states) < len(document.sources):
+            states.append(State.UNVERIFIABLE.value)
         return min(states, key=STATES.index, default="")
 
     def states(self) -> dict[str, str]:
         """The state of every rule whose sources were checked."""
-        return {rule.id: state for rule in self.catalog.rules if (state := self.state_of(rule.id))}
+        return {rule.id: state for rule in self.catalog.rules if (state := self.state_of(rule))}
+
+    def pin_changes(self, document: Document) -> Sequence[PinChange]:
+        """How a document's sources came and went, newest first; :attr:`history` tells how much of that is known."""
+        return self.history.of(document)
 
     def address(self, document: Document) -> str:
         """Where a document's page is, from the site's root."""
@@ -67,17 +101,27 @@ class Content:
         return [f for found in self.findings.values() for f in found if f.severity is Severity.ERROR]
 
 
-def read_content(root: str, *, checkouts: Mapping[str, str] | None = None, stale: str = "") -> Content:
+def read_content(
+    root: str,
+    *,
+    checkouts: Mapping[str, str] | None = None,
+    stale: str = "",
+    audits: Sequence[str] = (),
+    today: str = "",
+) -> Content:
     """Reads a knowledge base for the site.
 
     Args:
         root: its folder.
-        checkouts: clones of target repositories by alias, to judge freshness by.
-        stale: a file that ``rulebook stale --format json`` wrote, used where there is no clone.
+        checkouts: clones of target repositories by alias, to judge freshness and waivers by.
+        stale: a file that ``rulebook stale --format json`` wrote, used for repositories without a clone.
+        audits: files that ``rulebook waiver audit --format json`` wrote, used likewise.
+        today: the day to hold waivers against, ``YYYY-MM-DD``; by default this one.
 
     Raises:
         NoKnowledgeBase: there is none.
-        UnreadableInput: ``stale`` is no such file.
+        UnreadableInput: ``stale`` or one of ``audits`` is no such file.
+        UsageError: ``today`` is no day, or two of ``audits`` are about the same policy.
         GitError: a clone is none.
     """
     from rulebook.validate import validate
@@ -86,10 +130,8 @@ def read_content(root: str, *, checkouts: Mapping[str, str] | None = None, stale
     findings: dict[str, list[Finding]] = {}
     for finding in validate(catalog):
         findings.setdefault(finding.location.path, []).append(finding)
-    report = _judge(catalog, checkouts) if checkouts else _stored(stale) if stale else {}
-    pins: dict[str, list[Mapping[str, Any]]] = {}
-    for pin in report.get("pins", ()):
-        pins.setdefault(str(pin["owner"]), []).append(pin)
+    finder = CheckoutFinder(checkouts) if checkouts else None
+    heads, verdicts = _freshness(catalog, finder, stale)
     twins = {(*d.key, d.lang): d for d in catalog.documents if is_twin(d)}
     addresses: dict[tuple[str, str], str] = {}
     paths: dict[str, str] = {}
@@ -102,35 +144,52 @@ def read_content(root: str, *, checkouts: Mapping[str, str] | None = None, stale
     return Content(
         catalog=catalog,
         findings=findings,
-        pins=pins,
-        heads={alias: str(head) for alias, head in report.get("head", {}).items() if head},
+        heads=heads,
+        history=pin_history(root, catalog.documents),
+        waivers=list_waivers(catalog, today=parse_day(today), finder=finder, audits=audits),
         twins=twins,
         addresses=addresses,
+        pins={d.id: [v for s in d.sources if (v := verdicts.get((*d.key, s.pin)))] for d in catalog.documents},
+        _verdicts=verdicts,
         _paths=paths,
     )
 
 
-def _judge(catalog: Catalog, checkouts: Mapping[str, str]) -> dict[str, Any]:
-    from rulebook.checkouts import CheckoutFinder
+def parse_day(text: str) -> str:
+    """A day as ``YYYY-MM-DD``; today, as people here count it, where the text is empty.
+
+    Raises:
+        UsageError: the text is no day.
+    """
+    try:
+        # What a waiver means by a date is its readers' own day.
+        return (date.fromisoformat(text) if text else date.today()).isoformat()  # noqa: DTZ011
+    except ValueError:
+        raise UsageError(f"{text!r} is no day", "write YYYY-MM-DD") from None
+
+
+def _freshness(
+    catalog: Catalog, finder: CheckoutFinder | None, stale: str
+) -> tuple[dict[str, str], dict[tuple[str, str, str], Verdict]]:
+    """What each repository was judged against, and the verdict on each pin, by kind, id and pin."""
+    stored = read_stale(stale) if stale else {"head": {}, "pins": []}
+    judged = _judge(catalog, finder) if finder else {"head": {}, "pins": []}
+    heads = {alias: str(head) for report in (stored, judged) for alias, head in report["head"].items() if head}
+    verdicts = {(pin["kind"], pin["owner"], pin["pin"]): pin for pin in stored["pins"]}
+    for pin in judged["pins"]:
+        key = (pin["kind"], pin["owner"], pin["pin"])
+        # A repository that has no clone here may have had one where the file was written.
+        if key not in verdicts or judged["head"].get(pin["pin"].partition("@")[0]):
+            verdicts[key] = pin
+    return heads, verdicts
+
+
+def _judge(catalog: Catalog, finder: CheckoutFinder) -> dict[str, Any]:
     from rulebook.freshness import check_documents
     from rulebook.render.stale import stale_data
 
     documents = [document for document in catalog.documents if not is_twin(document)]
-    return stale_data(check_documents(documents, catalog.config, CheckoutFinder(checkouts), identifiers=False))
-
-
-def _stored(path: str) -> dict[str, Any]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            data = json.load(file)
-        known = data["version"] == 1 and all(pin["state"] in STATES and pin["owner"] for pin in data["pins"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UnreadableInput(
-            f"{path} is no answer of 'rulebook stale': {error}", "write it with --format json"
-        ) from None
-    if not known:
-        raise UnreadableInput(f"{path} has a version or a state that is unknown here", "write it again")
-    return dict(data)
+    return stale_data(check_documents(documents, catalog.config, finder, identifiers=False))
 
 
 def _address(document: Document, catalog: Catalog) -> str:
@@ -154,16 +213,21 @@ def host_link(content: Content, text: str) -> str:
     except PinError:
         return ""
     target = content.catalog.config.targets.get(content.catalog.config.resolve(pin.alias))
-    url = target.url.removesuffix("/").removesuffix(".git") if target else ""
-    return _blob(url, pin) if re.match(r"https://[\w.-]+/", url) else ""
+    return file_link(web_address(target.url), pin) if target else ""
 
 
-def _blob(url: str, pin: Pin) -> str:
-    from urllib.parse import quote
+def filed_waivers_of(content: Content, rule: Rule) -> list[FiledWaiver]:
+    """The waivers from a rule with their states, those in force first.
 
-    middle = "-/blob" if "gitlab" in url.split("/")[2] else "blob"
-    lines = f"#L{pin.first}" + (f"-L{pin.last}" if pin.last != pin.first else "") if pin.first else ""
-    return f"{url}/{middle}/{pin.commit}/{quote(pin.path)}{lines}"
+    Those without a document are filed in the target repository alone, where an audit saw them.
+    """
+    found = [item for item in content.waivers if item.rule == rule.id]
+    return sorted(found, key=lambda item: (item.standing.state is not WaiverState.IN_FORCE, natural_key(item.number)))
+
+
+def filed_waiver(content: Content, waiver: Waiver) -> FiledWaiver:
+    """A document's waiver with its state."""
+    return next(item for item in content.waivers if item.document is waiver)
 
 
 def waivers_of(content: Content, rule: Rule) -> list[Waiver]:
