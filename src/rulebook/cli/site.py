@@ -23,6 +23,16 @@ def site(
     stale: Annotated[
         str, typer.Option("--stale", metavar="FILE", help="What 'rulebook stale --format json' wrote, for freshness.")
     ] = "",
+    audit: Annotated[
+        list[str],
+        typer.Option("--audit", metavar="FILE", help="What 'rulebook waiver audit --format json' wrote, for waivers."),
+    ] = [],
+    today: Annotated[
+        str,
+        typer.Option(
+            "--today", metavar="YYYY-MM-DD", envvar="RULEBOOK_TODAY", help="The day to hold dates in waivers against."
+        ),
+    ] = "",
     strict: Annotated[bool, typer.Option("--strict", help="Content with errors makes the exit code 1.")] = False,
     quiet: options.Quiet = False,
 ) -> None:
@@ -43,6 +53,8 @@ def site(
         os.path.abspath(out),
         checkouts=inputs.checkouts(checkout),
         stale=os.path.abspath(stale) if stale else "",
+        audits=list(map(os.path.abspath, audit)),
+        today=today,
     )
     for text in problems:
         terminal.note(f"warning: {text}", quiet=quiet)

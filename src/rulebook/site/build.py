@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mkdocs.commands.build import build
@@ -24,14 +24,24 @@ class _Collector(logging.Handler):
         self.texts.append(record.getMessage())
 
 
-def build_site(root: str, out: str, *, checkouts: Mapping[str, str] | None = None, stale: str = "") -> list[str]:
+def build_site(
+    root: str,
+    out: str,
+    *,
+    checkouts: Mapping[str, str] | None = None,
+    stale: str = "",
+    audits: Sequence[str] = (),
+    today: str = "",
+) -> list[str]:
     """Builds a knowledge base's site.
 
     Args:
         root: its folder; its ``mkdocs.yml`` is used where it has one.
         out: where the site is written, an absolute path.
-        checkouts: clones by alias, to judge freshness by.
+        checkouts: clones by alias, to judge freshness and waivers by.
         stale: a file that ``rulebook stale --format json`` wrote, an absolute path.
+        audits: files that ``rulebook waiver audit --format json`` wrote, absolute paths.
+        today: the day to hold waivers against, ``YYYY-MM-DD``; by default this one.
 
     Returns:
         the build's warnings, findings with the severity *error* among them.
@@ -59,8 +69,9 @@ def build_site(root: str, out: str, *, checkouts: Mapping[str, str] | None = Non
                 raise UnreadableInput(f"{given} does not use the plugin 'rulebook'", "add it under 'plugins'")
             if checkouts:
                 plugin.config["checkouts"] = {alias: os.path.abspath(clone) for alias, clone in checkouts.items()}
-            if stale:
-                plugin.config["stale"] = stale
+            # What the caller does not say stays as the configuration has it.
+            given_here = {"stale": stale, "audit": list(audits), "today": today}
+            plugin.config.update({key: value for key, value in given_here.items() if value})
             build(config)
     except MkDocsException as error:
         raise UnreadableInput(f"the site cannot be built: {error}", "mend it, and build again") from None

@@ -12,6 +12,7 @@ import json
 import os
 import posixpath
 import re
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from mkdocs.config import config_options
@@ -46,6 +47,9 @@ class RulebookConfig(Config):
     root = config_options.Type(str, default="")
     checkouts = config_options.Type(dict, default={})
     stale = config_options.Type(str, default="")
+    audit = config_options.Type((str, list), default=[])
+    # YAML reads a day that is not quoted as a date.
+    today = config_options.Type((str, date), default="")
     renamed = config_options.Type(dict, default={})
 
 
@@ -71,11 +75,18 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         try:
             root = place(self.config.root) if self.config.root else find_root(folder)
             checkouts = {str(alias): place(str(clone)) for alias, clone in self.config.checkouts.items()}
+            audits = [self.config.audit] if isinstance(self.config.audit, str) else self.config.audit
             self._content = read_content(
-                root, checkouts=checkouts, stale=place(self.config.stale) if self.config.stale else ""
+                root,
+                checkouts=checkouts,
+                stale=place(self.config.stale) if self.config.stale else "",
+                audits=[place(str(audit)) for audit in audits if audit],
+                today=str(self.config.today),
             )
         except RulebookError as error:
             raise PluginError(f"rulebook: {error.message} ({error.hint})") from None
+        if self._content.history.because:
+            _log.info("the history of pins is %s: %s", self._content.history.extent, self._content.history.because)
         for finding in self._content.errors():
             _log.warning("%s:%d: %s", one_line(finding.location.path), finding.location.line, one_line(finding.message))
         config.extra_css += [f"{_ASSETS_PLACE}/{name}.css" for name in ("site", "lookup")]
