@@ -20,7 +20,7 @@ from rulebook.site.history import PinChange, PinHistory, pin_history
 from rulebook.site.hosts import file_link, web_address
 from rulebook.site.stored import read_stale
 from rulebook.site.waivers import FiledWaiver, list_waivers
-from rulebook.staleness import State
+from rulebook.verdicts import State
 from rulebook.waivers.audit import WaiverState
 
 #: From the worst to the best, as ``docs/freshness.md`` orders them.
@@ -52,6 +52,9 @@ class Content:
     addresses: Mapping[tuple[str, str], str]
     #: The verdicts by the owner's id alone; :meth:`verdicts` tells a rule from a digest.
     pins: Mapping[str, Sequence[Verdict]]
+    #: By the id of the rule, and by the document's file.
+    _waivers_from: Mapping[str, Sequence[FiledWaiver]] = field(default_factory=dict)
+    _waivers_at: Mapping[str, FiledWaiver] = field(default_factory=dict)
     #: By kind, id and pin.
     _verdicts: Mapping[tuple[str, str, str], Verdict] = field(default_factory=dict)
     _paths: Mapping[str, str] = field(default_factory=dict)
@@ -83,6 +86,17 @@ class Content:
     def pin_changes(self, document: Document) -> Sequence[PinChange]:
         """How a document's sources came and went, newest first; :attr:`history` tells how much of that is known."""
         return self.history.of(document)
+
+    def waivers_from(self, rule: Rule) -> Sequence[FiledWaiver]:
+        """The waivers from a rule with their states, those in force first.
+
+        One without a document is filed in the target repository alone, where an audit saw it.
+        """
+        return self._waivers_from.get(rule.id, ())
+
+    def filed(self, waiver: Waiver) -> FiledWaiver:
+        """A waiver of the knowledge base with its state."""
+        return self._waivers_at[waiver.location.path]
 
     def address(self, document: Document) -> str:
         """Where a document's page is, from the site's root."""
@@ -132,6 +146,10 @@ def read_content(
         findings.setdefault(finding.location.path, []).append(finding)
     finder = CheckoutFinder(checkouts) if checkouts else None
     heads, verdicts = _freshness(catalog, finder, stale)
+    waivers = list_waivers(catalog, today=parse_day(today), finder=finder, audits=audits)
+    waivers_from: dict[str, list[FiledWaiver]] = {}
+    for item in sorted(waivers, key=lambda item: item.standing.state is not WaiverState.IN_FORCE):
+        waivers_from.setdefault(item.rule, []).append(item)
     twins = {(*d.key, d.lang): d for d in catalog.documents if is_twin(d)}
     addresses: dict[tuple[str, str], str] = {}
     paths: dict[str, str] = {}
@@ -146,10 +164,12 @@ def read_content(
         findings=findings,
         heads=heads,
         history=pin_history(root, catalog.documents),
-        waivers=list_waivers(catalog, today=parse_day(today), finder=finder, audits=audits),
+        waivers=waivers,
         twins=twins,
         addresses=addresses,
         pins={d.id: [v for s in d.sources if (v := verdicts.get((*d.key, s.pin)))] for d in catalog.documents},
+        _waivers_from=waivers_from,
+        _waivers_at={item.document.location.path: item for item in waivers if item.document is not None},
         _verdicts=verdicts,
         _paths=paths,
     )
@@ -214,20 +234,6 @@ def host_link(content: Content, text: str) -> str:
         return ""
     target = content.catalog.config.targets.get(content.catalog.config.resolve(pin.alias))
     return file_link(web_address(target.url), pin) if target else ""
-
-
-def filed_waivers_of(content: Content, rule: Rule) -> list[FiledWaiver]:
-    """The waivers from a rule with their states, those in force first.
-
-    Those without a document are filed in the target repository alone, where an audit saw them.
-    """
-    found = [item for item in content.waivers if item.rule == rule.id]
-    return sorted(found, key=lambda item: (item.standing.state is not WaiverState.IN_FORCE, natural_key(item.number)))
-
-
-def filed_waiver(content: Content, waiver: Waiver) -> FiledWaiver:
-    """A document's waiver with its state."""
-    return next(item for item in content.waivers if item.document is waiver)
 
 
 def waivers_of(content: Content, rule: Rule) -> list[Waiver]:
