@@ -34,7 +34,7 @@ def main() -> None:
     from rulebook.bot.comment import render_comment, render_summary
     from rulebook.bot.state import advance
     from rulebook.bot.upsert import upsert
-    from rulebook.freshness import edited_sources
+    from rulebook.edits import edited_sources
     from rulebook.store.opening import open_store
 
     print(f"imports: {time.process_time() - started:.2f} s of processor time")

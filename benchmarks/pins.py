@@ -24,7 +24,8 @@ from pathlib import Path
 
 from rulebook.git.repository import Repository
 from rulebook.pins import Pin
-from rulebook.staleness import Checker, State, Verdict
+from rulebook.staleness import Checker
+from rulebook.verdicts import State, Verdict
 
 BRANCH = "main"
 ALIAS = "afd-plugin"

@@ -17,12 +17,13 @@ from rulebook.catalog import load
 from rulebook.checkouts import CheckoutFinder
 from rulebook.config import Target
 from rulebook.diffs import parse_diff
+from rulebook.edits import edited_sources
 from rulebook.errors import GitError, UnreadableInput, UsageError
-from rulebook.freshness import StaleReport, check_documents, edited_sources, freshness_of
+from rulebook.freshness import StaleReport, check_documents, freshness_of
 from rulebook.git.repository import Repository
 from rulebook.ranges import from_git
-from rulebook.staleness import State
 from rulebook.store.opening import open_store
+from rulebook.verdicts import State
 
 if TYPE_CHECKING:
     from rulebook.store.query import Store

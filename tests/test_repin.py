@@ -17,7 +17,7 @@ from rulebook.checkouts import CheckoutFinder
 from rulebook.editing import EditError, Replacement, refuse_dirty, replace_scalars, set_values, write_atomically
 from rulebook.metadata import split_document
 from rulebook.repin import Proposal, propose, write
-from rulebook.staleness import State
+from rulebook.verdicts import State
 
 SHA, NEW = "0123456789" * 4, "9876543210" * 4
 OLD_PIN, NEW_PIN = f"demo@{SHA}:a.py", f"demo@{NEW}:lib/b.py#f"

@@ -11,10 +11,12 @@ import pytest
 
 from gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Entry, GitRepo
 from rulebook.errors import GitError
+from rulebook.evidence import text_digest
 from rulebook.git.repository import Repository
 from rulebook.model import Source
 from rulebook.pins import Pin
-from rulebook.staleness import Checker, Detail, State, Verdict, read_pin, text_digest
+from rulebook.staleness import Checker
+from rulebook.verdicts import Detail, State, Verdict, read_pin
 
 MODULE = '''\
 """A module."""
@@ -451,6 +453,20 @@ def test_a_force_push_leaves_what_was_noted_to_decide(repo: GitRepo, tmp_path: P
     repo.commit({"lib/c.py": MODULE + "x = 1\n"})
     clone.git("fetch", "-q")
     assert check(clone, old, "a.py", "", {"blob": "0" * 40}).state is State.UNVERIFIABLE
+
+
+@pytest.mark.parametrize("ending", ["\f", "\v", "\r", "\x85", "\u2028"], ids=lambda char: f"U+{ord(char):04X}")
+def test_noted_lines_are_found_where_other_characters_end_lines_as_well(
+    repo: GitRepo, tmp_path: Path, ending: str
+) -> None:
+    """Lines are counted as git counts them: by line feeds."""
+    repo.commit({"a.txt": "one\n"})
+    block = f"al{ending}pha\nbeta\n"
+    old = repo.commit({"a.txt": f"one\n{block}end\n"})
+    repo.git("reset", "-q", "--hard", "HEAD~1")
+    repo.commit({"a.txt": f"o{ending}ne\ntwo\nthree\n{block}end\n"})
+    verdict = check(repo.clone(tmp_path / "clone"), old, "a.txt", "L2-L3", {"sha256": text_digest(block.encode())})
+    assert (verdict.state, verdict.now.anchor if verdict.now else "") == (State.FRESH, "L4-L5")
 
 
 # --- what must never read fresh ---------------------------------------------------------------

@@ -20,8 +20,9 @@ from rulebook.errors import GitError, UsageError
 from rulebook.git.mirror import Mirror
 from rulebook.git.repository import Repository
 from rulebook.pins import Pin
-from rulebook.staleness import Checker, State
+from rulebook.staleness import Checker
 from rulebook.sync import Synced, sync
+from rulebook.verdicts import State
 
 
 @pytest.fixture

@@ -169,7 +169,7 @@ def _add_sources(
     with_lines = [change for change in changes.files if change.hunks is not None]
     if not with_lines or not store.pinned(repo, {path for change in with_lines for path, _ in change.sides()}):
         return list(matched)
-    from rulebook.freshness import edited_sources
+    from rulebook.edits import edited_sources
 
     reasons: dict[str, list[Reason]] = {}
     for edit in edited_sources(store, changes, repo):

@@ -13,9 +13,11 @@ from difflib import unified_diff
 from typing import TYPE_CHECKING
 
 from rulebook.editing import Replacement, read_content, refuse_dirty, replace_scalars, write_atomically
+from rulebook.evidence import text_digest
 from rulebook.freshness import Checkers, cite
 from rulebook.pins import Pin
-from rulebook.staleness import CheckedPin, Checker, State, Verdict, read_pin, text_digest
+from rulebook.staleness import Checker
+from rulebook.verdicts import CheckedPin, State, Verdict, read_pin
 
 if TYPE_CHECKING:
     from rulebook.checkouts import CheckoutFinder

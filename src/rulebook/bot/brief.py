@@ -33,7 +33,7 @@ from rulebook.model import (
 from rulebook.render import data
 
 if TYPE_CHECKING:
-    from rulebook.freshness import EditedSource
+    from rulebook.edits import EditedSource
     from rulebook.waivers.check import CheckReport
 
 VERSION = 1

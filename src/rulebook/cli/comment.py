@@ -246,7 +246,7 @@ class _Job(NamedTuple):
     ) -> Brief:
         from rulebook import answer
         from rulebook.bot.brief import build
-        from rulebook.freshness import edited_sources
+        from rulebook.edits import edited_sources
 
         report = answer.applies(store, change, alias, checkout=clone)
         for text in report.notes:

@@ -83,7 +83,7 @@ def stale(
     'rulebook sync' fetched. Nothing is fetched here.
     """
     from rulebook.freshness import check_documents
-    from rulebook.staleness import State
+    from rulebook.verdicts import State
 
     catalog = _load(root, quiet=quiet)
     report = check_documents(
@@ -256,7 +256,7 @@ def sync(
     from rulebook.errors import EXIT_CANNOT_RUN, GitError
     from rulebook.pins import Pin
     from rulebook.render.stale import synced_lines
-    from rulebook.staleness import read_pin
+    from rulebook.verdicts import read_pin
     from rulebook.store.folder import secure_folder
     from rulebook.sync import sync as synchronise
 

@@ -9,7 +9,7 @@ from rulebook.ordering import natural_key
 from rulebook.pins import PinError, parse_pin
 from rulebook.render.md import code, code_cell, escape
 from rulebook.render.text import BLANK, StyledLine, line
-from rulebook.staleness import CheckedPin, State, Verdict
+from rulebook.verdicts import CheckedPin, State, Verdict
 
 if TYPE_CHECKING:
     from rulebook.freshness import LostIdentifier, StaleReport

@@ -9,7 +9,7 @@ from typing import Any
 from rulebook.errors import UnreadableInput
 from rulebook.model import Kind
 from rulebook.render.data import VERSION
-from rulebook.staleness import State
+from rulebook.verdicts import State
 from rulebook.waivers.audit import WaiverState
 
 #: Larger files are no answer about a knowledge base.
