@@ -26,7 +26,7 @@ from mkdocs.structure.toc import get_toc
 from rulebook.config import find_root
 from rulebook.errors import RulebookError
 from rulebook.render.safe import one_line, several_lines
-from rulebook.site import feeds, lookup, markup, pages, search
+from rulebook.site import feeds, lookup, markup, pages, search, versions
 from rulebook.site.content import Content, aliases, read_content
 from rulebook.site.words import LANGUAGES, word
 
@@ -60,6 +60,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         self._content: Content | None = None
         self._pages: dict[str, pages.Page] = {}
         self._navigations: dict[str, Navigation] = {}
+        self._version: str | None = None
 
     # Before the search plugin, which reads its settings in the same event.
     @event_priority(100)
@@ -90,10 +91,11 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         for finding in self._content.errors():
             _log.warning("%s:%d: %s", one_line(finding.location.path), finding.location.line, one_line(finding.message))
         config.extra_css += [f"{_ASSETS_PLACE}/{name}.css" for name in ("site", "lookup")]
-        script = config_options.ExtraScriptValue(f"{_ASSETS_PLACE}/site.js")
-        script.type = "module"
-        config.extra_javascript.append(script)
+        config.extra_javascript.append(_module("site"))
         search.prepare_search(config)
+        self._version = versions.take_selector(config)
+        if self._version is not None:
+            config.extra_javascript.append(_module("versions"))
         return config
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
@@ -190,6 +192,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         """Adds the Content-Security-Policy."""
         made = self._pages.get(page.file.src_uri)
         output = search.use_worker(output, made.lang if made else LANGUAGES[0], _ASSETS_PLACE)
+        output = versions.name_version(output, self._version)
         # Only the theme's own scripts are allowed: what stands in the page's text is not looked at.
         frame = output.replace(page.content or "", "") if page.content and made else output
         return _secured(output, frame, copy=made is not None)
@@ -199,6 +202,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         if not template_name.endswith(".html"):
             return output_content
         output_content = search.use_worker(output_content, LANGUAGES[0], _ASSETS_PLACE)
+        output_content = versions.name_version(output_content, self._version)
         return _secured(output_content, output_content)
 
     # After the search plugin, which writes its index in the same event.
@@ -214,6 +218,12 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
     def _ready(self) -> Content:
         assert self._content is not None
         return self._content
+
+
+def _module(name: str) -> config_options.ExtraScriptValue:
+    script = config_options.ExtraScriptValue(f"{_ASSETS_PLACE}/{name}.js")
+    script.type = "module"
+    return script
 
 
 def _navigation(content: Content, given: list[Any] | None, docs: list[str]) -> list[Any]:
