@@ -192,6 +192,13 @@ def test_of_a_huge_file_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
         tracemalloc.stop()
 
 
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_file_without_permission(tmp_path: Path) -> None:
+    root = make_kb(tmp_path, {"rules/A.md": "x"})
+    (root / "rules/A.md").chmod(0)
+    assert finding_of(root, "rules/A.md").code == "file-unreadable"
+
+
 def test_a_file_that_is_gone(tmp_path: Path) -> None:
     root = make_kb(tmp_path, {"rules/A.md": "x"})
     before = stamp_of(str(root / "rules/A.md"))

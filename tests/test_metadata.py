@@ -27,6 +27,9 @@ def told(parts: Parts) -> list[tuple[str, int]]:
         "0012",
         "0x1F",
         "1_000",
+        "0o17",
+        ".5",
+        "yes",
         "1e3",
         "on",
         "No",
@@ -43,9 +46,9 @@ def told(parts: Parts) -> list[tuple[str, int]]:
     ],
 )
 def test_a_scalar_is_the_text_that_was_written(scalar: str) -> None:
-    parts = read(f"key: {scalar}\nlist:\n- {scalar}\n{scalar}: key")
+    parts = read(f"key: {scalar}\nlist:\n- {scalar}\nflow: [{scalar}]\n{scalar}: key")
     assert parts.findings == ()
-    assert parts.metadata.values == {"key": scalar, "list": [scalar], scalar: "key"}
+    assert parts.metadata.values == {"key": scalar, "list": [scalar], "flow": [scalar], scalar: "key"}
 
 
 def test_nothing_behind_a_key_is_an_empty_text() -> None:
@@ -72,6 +75,12 @@ def test_quoted_text_comes_back(values: dict[str, str], tail: str) -> None:
         assert parts.metadata.line(key) == number
         if key in values and key != "tail":
             assert value == values[key]
+
+
+@given(PRINTABLE.filter(lambda text: not set(text) & set("\u2028\u2029\x85")))
+def test_text_in_single_quotes_comes_back(text: str) -> None:
+    quoted = "'" + text.replace("'", "''") + "'"
+    assert read(f"a: {quoted}").metadata.values == {"a": text}
 
 
 @given(st.text(max_size=200))
@@ -173,13 +182,14 @@ def test_separators_that_only_yaml_takes_for_line_ends_move_no_line(separator: s
 
 
 def test_lines_of_values() -> None:
-    parts = read("id: x\nlist:\n  - a\n\n  - b: |\n      one\n      two\n    c: 1\nlast: 1")
+    parts = read("id: x\nlist:\n  - a\n\n  - b: |\n      one\n      two\n    c: 1\nlast: 1\nmap:\n  deep:\n    - x")
     lines = parts.metadata.lines
     assert lines["id",] == 2
     assert lines["list", 0] == 4
     assert lines["list", 1, "b"] == 6
     assert lines["list", 1, "c"] == 9
     assert lines["last",] == 10
+    assert lines["map", "deep", 0] == 13
     assert parts.metadata.line("list", 1, "nothing", 3) == 6
     assert parts.metadata.line("nothing") == 2
 

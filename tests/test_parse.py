@@ -371,6 +371,12 @@ def test_the_line_of_a_pattern_behind_one_that_is_no_text() -> None:
     assert document.applies_to == ("src/**", "a,b", "docs/**")
 
 
+@pytest.mark.parametrize("anchor", ["L" + "9" * 5000, "L1-L" + "9" * 5000, "L１"])
+def test_a_line_that_no_file_has_stops_nothing(anchor: str) -> None:
+    documents, _ = parse_file("rules/demo/DEMO-1.md", Kind.RULE, rule(sources=f'["demo@{SHA}:x.py#{anchor}"]'))
+    assert [document.id for document in documents] == ["DEMO-1"]
+
+
 def test_an_index_of_a_list_is_its_own_line() -> None:
     text = rule(look_for="\n- identifiers: A\n- lines:\n  - fine\n  - '('\n- changes:\n  - added\n  - adedd")
     assert told(parse_rule(text)[1]) == [("signal-regex", 10), ("value-word", 13)]
@@ -545,6 +551,20 @@ def test_what_is_no_section(heading: str) -> None:
     documents, findings = parse_page(f"---\nrepo: demo\napplies_to: x\n---\n{heading}\n")
     assert documents == []
     assert [finding.code for finding in findings] == ["key-missing"]
+
+
+def test_a_page_with_chapters_has_its_rules_a_level_deeper() -> None:
+    text = (
+        "---\nrepo: demo\napplies_to: x\n---\n# Page\n## Chapter\n### R-1 — One\nText\n#### Detail\nMore\n"
+        "### R-2 — Two\nText\n## Another\nNot a rule's.\n## R-3 — Three\nText\n### R-9 — inside\n"
+    )
+    documents, findings = parse_page(text)
+    assert findings == []
+    assert [(d.id, d.location.line, d.body.count("\n")) for d in documents] == [
+        ("R-1", 7, 2),
+        ("R-2", 11, 0),
+        ("R-3", 15, 1),
+    ]
 
 
 @pytest.mark.parametrize("mark", ["—", "–", "--", "-", ":", "："])

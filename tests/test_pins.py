@@ -23,6 +23,7 @@ SHA = "0123456789" * 4
         (f"demo@{SHA}:src/a.py#L3", Pin("demo", SHA, "src/a.py", "", 3, 3)),
         (f"demo@{SHA}:src/a.py#L3-L9", Pin("demo", SHA, "src/a.py", "", 3, 9)),
         (f"demo@{SHA}:src/a.py#L3-9", Pin("demo", SHA, "src/a.py", "", 3, 9)),
+        (f"a.b-c@{SHA}:x:y.py", Pin("a.b-c", SHA, "x:y.py")),
         (f"demo@{SHA}:pages/[id].ts", Pin("demo", SHA, "pages/[id].ts")),
         (f"demo@{SHA}:a: b@c.txt", Pin("demo", SHA, "a: b@c.txt")),
         (f"demo@{SHA}:notes#1 x.txt", Pin("demo", SHA, "notes#1 x.txt")),
@@ -36,7 +37,10 @@ def test_pins_are_read(text: str, pin: Pin) -> None:
 @pytest.mark.parametrize(
     ("text", "message", "remedy"),
     [
+        ("", "is no pin", "alias@"),
         ("a.py", "is no pin", "alias@<40 hex digits>:path"),
+        (f"demo@{SHA}", "is no pin", "alias@"),
+        (f"@{SHA}:a.py", "is no pin", "alias@"),
         ("demo@0123abc:a.py", "is short", "git rev-parse '0123abc"),
         (f"demo@{SHA.replace('0', 'A')}:a.py", "has capitals", "write a123"),
         ("demo@main:a.py", "a branch or a tag moves", "git rev-parse 'main"),

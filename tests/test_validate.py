@@ -110,6 +110,20 @@ def test_supersession_has_no_loops(tmp_path: Path) -> None:
     assert findings[0].message.endswith("A-1 → A-2 → A-3 → A-1")
 
 
+@pytest.mark.parametrize("half", [("A-1",), ("A-1", "A-2"), ("A-1", "A-2", "A-3")], ids=len)
+def test_it_does_not_matter_which_side_states_the_supersession(tmp_path: Path, half: tuple[str, ...]) -> None:
+    keys: dict[str, dict[str, str]] = {name: {"status": "superseded"} for name in ("A-1", "A-2", "A-3")}
+    for old, new in {"A-1": "A-2", "A-2": "A-3", "A-3": "A-1"}.items():
+        if old in half:
+            keys[new]["supersedes"] = old
+        else:
+            keys[old]["superseded_by"] = new
+    files = {f"rules/x/{name}.md": law(name, **values) for name, values in keys.items()}
+    assert [code for code, *_ in told(lint(tmp_path, files)) if code != "status-superseded"] == [
+        "supersession-loop"
+    ] * 3
+
+
 def test_a_rule_that_names_itself_as_its_successor(tmp_path: Path) -> None:
     files = {"rules/A-1.md": law("A-1", status="superseded", superseded_by="A-1")}
     assert told(lint(tmp_path, files)) == [("reference-self", "A-1.md", 7)]
@@ -174,6 +188,81 @@ def test_a_twin_says_the_same(tmp_path: Path) -> None:
     ]
 
 
+# --- twins of pages ---------------------------------------------------------------------------
+
+PAGE = f"""\
+---
+title: Rules
+repo: demo
+tags: [page]
+applies_to: ["src/**"]
+sources: ["demo@{"a" * 40}:README.md"]
+---
+
+# Rules
+
+## R-1 — The first ^[PR #424]
+
+Text `f()`.
+
+```
+## R-9 — no section
+```
+
+## R-2：第二条
+<!-- kb:rule status=retired since=2026-01-05 -->
+
+文本 ^[PR #7] `^[PR #8]`
+
+## Not a rule
+"""
+
+CHINESE_PAGE = """\
+---
+title: 规则
+---
+
+# 规则
+
+## R-1 — 第一条
+
+文本 `f()`.
+
+```
+## R-9 — no section
+```
+
+## R-2 — 第二条
+
+文本 `^[PR #8]`
+
+## 不是规则
+"""
+
+
+def test_a_page_has_a_twin_section_by_section(tmp_path: Path) -> None:
+    files = {"rules/demo/page.md": PAGE, "rules/demo/page.zh.md": CHINESE_PAGE}
+    assert told(lint(tmp_path, files)) == []
+    twins = [d for d in load(str(tmp_path / "kb")).documents if d.lang == "zh"]
+    assert [(d.id, d.title) for d in twins] == [("R-1", "第一条"), ("R-2", "第二条")]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code", "line"),
+    [
+        pytest.param("## R-2 — 第二条", "## 第二条", "twin-section", 1, id="section-lost"),
+        pytest.param("## 不是规则", "## R-3 — 第三条", "twin-id", 19, id="section-too-many"),
+        pytest.param("`f()`", "f", "twin-code", 7, id="code-lost"),
+        pytest.param("title:", "repo: demo\ntitle:", "twin-key", 2, id="key-again"),
+    ],
+)
+def test_a_section_that_differs_in_a_pages_twin_is_named(
+    tmp_path: Path, old: str, new: str, code: str, line: int
+) -> None:
+    files = {"rules/demo/page.md": PAGE, "rules/demo/page.zh.md": CHINESE_PAGE.replace(old, new)}
+    assert (code, "page.zh.md", line) in told(lint(tmp_path, files))
+
+
 # --- sections and dates -----------------------------------------------------------------------
 
 
@@ -203,6 +292,12 @@ def test_sections(tmp_path: Path, body: str, codes: list[tuple[str, int]]) -> No
 @pytest.mark.parametrize("status", ["retired", "reserved"])
 def test_a_rule_that_is_no_more_needs_no_sections(tmp_path: Path, status: str) -> None:
     assert lint(tmp_path, {"rules/A-1.md": law("A-1", status=status, body="Gone.\n")}) == []
+
+
+def test_a_twin_of_a_rule_that_is_no_more_needs_no_sections(tmp_path: Path) -> None:
+    for status, thin in (("retired", 0), ("active", 8)):
+        files = {"rules/A-1.md": rule("A-1", status=status), "rules/A-1.zh.md": twin("A-1", "无\n")}
+        assert len(lint(tmp_path, files)) == thin
 
 
 def test_sections_of_other_languages_and_kinds(tmp_path: Path) -> None:
