@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from kb import REVIEW, make_kb, rule
+from mounts import mounted_read_only
 from rulebook import lookup
 from rulebook.errors import StoreError
 from rulebook.model import Kind
@@ -119,12 +119,8 @@ def read_only(tmp_path: Path) -> Iterator[Path]:
     # Stamps that were too fresh to be trusted are settled by a second look.
     time.sleep(0.12)
     open_store(str(root), str(folder)).close()
-    mount = ["mount", "--bind", str(folder), str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting takes root and a kernel that allows it")
-    subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mounted_read_only(folder):
+        yield folder
 
 
 def test_a_read_only_index_still_answers(tmp_path: Path, read_only: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kb import CONFIG, RULE, SMALLEST, make_kb, rule
+from mounts import mounted_read_only
 from rulebook import answer, changes
 from rulebook.catalog import load
 from rulebook.errors import NoKnowledgeBase, StoreError
@@ -339,12 +340,8 @@ def read_only(tmp_path: Path) -> Path:
     ids(make_kb(tmp_path), folder)
     settle()
     ids(tmp_path / "kb", folder)  # the stamps are trusted from here on
-    mount = ["mount", "--bind", str(folder), str(folder)]
-    if os.geteuid() != 0 or subprocess.run(mount, check=False, capture_output=True).returncode:
-        pytest.skip("mounting takes root and a kernel that allows it")
-    subprocess.run(["mount", "-o", "remount,ro,bind", str(folder)], check=True)
-    yield folder
-    subprocess.run(["umount", str(folder)], check=True)
+    with mounted_read_only(folder):
+        yield folder
 
 
 def test_a_read_only_store_still_answers(tmp_path: Path, read_only: Path) -> None:

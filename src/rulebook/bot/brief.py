@@ -232,17 +232,7 @@ def brief_data(brief: Brief) -> dict[str, Any]:
             "summary": verdict.summary,
             "patches": verdict.patches,
             "waived_by": list(verdict.waived_by),
-            "findings": [
-                {
-                    "code": finding.code,
-                    "severity": finding.severity.value,
-                    "message": finding.message,
-                    "path": finding.location.path,
-                    "line": finding.location.line,
-                    "remedy": finding.remedy,
-                }
-                for finding in verdict.findings
-            ],
+            "findings": [data.finding_data(finding) for finding in verdict.findings],
         },
         "edited_sources": [item._asdict() for item in brief.edited],
         "fingerprints": dict(brief.fingerprints),

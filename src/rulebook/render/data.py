@@ -141,22 +141,24 @@ def hits_data(query: str, hits: Sequence[FoundDocument]) -> dict[str, Any]:
     }
 
 
+def finding_data(finding: Finding) -> dict[str, Any]:
+    """A finding, wherever one is told."""
+    return {
+        "code": finding.code,
+        "severity": finding.severity.value,
+        "message": finding.message,
+        "path": finding.location.path,
+        "line": finding.location.line,
+        "remedy": finding.remedy,
+    }
+
+
 def findings_data(findings: Sequence[Finding], examined: int) -> dict[str, Any]:
     """The answer of ``lint``."""
     return {
         "version": VERSION,
         "examined": {"files": examined},
-        "findings": [
-            {
-                "code": finding.code,
-                "severity": finding.severity.value,
-                "message": finding.message,
-                "path": finding.location.path,
-                "line": finding.location.line,
-                "remedy": finding.remedy,
-            }
-            for finding in findings
-        ],
+        "findings": [finding_data(finding) for finding in findings],
         "summary": {
             word: sum(finding.severity.value == word for finding in findings) for word in ("error", "warning", "note")
         },

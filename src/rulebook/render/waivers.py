@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rulebook.render.data import VERSION
+from rulebook.render.data import VERSION, finding_data
 from rulebook.render.md import cell, code, code_cell, escape
 from rulebook.render.text import BLANK, StyledLine, line
 from rulebook.waivers.audit import AuditReport, WaiverState
@@ -173,7 +173,7 @@ def check_data(report: CheckReport) -> dict[str, Any]:
         "patches": [patch_data(item) for item in report.patches],
         "possible": [_bare(patch) for patch in report.possible],
         "kept": [_bare(patch) for patch in report.kept],
-        "findings": [_finding_data(finding) for finding in report.findings],
+        "findings": [finding_data(finding) for finding in report.findings],
         "summary": verdict_line(report),
         "signoff": signoff_line(report) or None,
         "examined": {"files": report.examined},
@@ -198,7 +198,7 @@ def audit_data(report: AuditReport) -> dict[str, Any]:
                 "pr": int(judged.waiver.number) if judged.waiver.number.isdigit() else None,
                 "state": judged.state.value,
                 "because": judged.because or None,
-                "findings": [_finding_data(finding) for finding in judged.findings],
+                "findings": [finding_data(finding) for finding in judged.findings],
             }
             for judged in report.waivers
         ],
@@ -234,17 +234,6 @@ def _bare(patch: Patch) -> dict[str, Any]:
         "excerpt": patch.excerpt,
         "sure": patch.sureness.value,
         "via": [{"path": span.path, "line": span.line, "end_line": span.end_line} for span in patch.trace],
-    }
-
-
-def _finding_data(finding: Finding) -> dict[str, Any]:
-    return {
-        "code": finding.code,
-        "severity": finding.severity.value,
-        "message": finding.message,
-        "path": finding.location.path,
-        "line": finding.location.line,
-        "remedy": finding.remedy,
     }
 
 
