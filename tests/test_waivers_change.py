@@ -146,7 +146,7 @@ def test_a_diff_that_ends_a_heredoc(tmp_path):
 def test_binary_files_and_unknown_lines_are_told(tmp_path):
     repo = target(tmp_path)
     found = introduced(change(repo, {"scripts/a.sh": b"\x00\x01" * 100, "scripts/b.sh": "echo\n"}), POLICY)
-    assert [path for path, _ in found.unread] == ["scripts/a.sh"]
+    assert [item.path for item in found.unread] == ["scripts/a.sh"]
     assert found.patches == ()
 
 
@@ -168,4 +168,129 @@ def test_a_minified_file_is_told(tmp_path, way):
     found = change(repo, {"scripts/a.sh": "x" * 30_000 + "\n"})
     if way == "diff":
         found = parse_diff(repo.git("diff", "HEAD~1", "HEAD"))
-    assert introduced(found, POLICY).unread == (("scripts/a.sh", "has a line of more than 20,000 characters"),)
+    assert introduced(found, POLICY).unread == (("scripts/a.sh", "has a line of more than 20,000 characters", True),)
+
+
+@pytest.mark.parametrize("way", ["git", "diff"])
+@pytest.mark.parametrize(
+    ("name", "data", "runs"),
+    [
+        ("scripts/run", b"#!/bin/bash\necho \0\n", True),
+        ("scripts/run", b"\x7fELF\0\0", True),
+        ("scripts/run.old", b"#!/usr/bin/env python3\n# \0\n", None),
+        ("scripts/data.bin", b"\0\1" * 50, False),
+        ("scripts/wide", b"x" * 30_000 + b"\n", True),
+        ("scripts/wide.txt", b"x" * 30_000 + b"\n", False),
+        ("scripts/wide.txt", b"#!/bin/sh\n" + b"x" * 30_000 + b"\n", True),
+        ("scripts/plot.png", b"\x89PNG\0", "silent"),
+        ("docs/data.bin", b"\0\1", "silent"),
+    ],
+    ids=["bash", "elf", "shebang", "data", "no-ending", "text", "shebang-in-text", "picture", "elsewhere"],
+)
+def test_what_was_not_read_and_could_run(tmp_path, way, name, data, runs):
+    repo = target(tmp_path)
+    found = change(repo, {name: data})
+    if way == "diff":
+        found = parse_diff(repo.git("diff", "HEAD~1", "HEAD"))
+    unread = introduced(found, POLICY).unread
+    if runs == "silent":
+        assert unread == ()
+    else:
+        # A diff shows nothing of a binary file, so only its name tells.
+        assert [(item.path, item.runs) for item in unread] == [(name, way == "git" if runs is None else runs)]
+
+
+# --- calls of scripts that were there before ----------------------------------------------------
+
+
+def with_tree(repo, files):
+    found = change(repo, files)
+    return introduced(found, POLICY, paths=lambda: repo.git("ls-files").decode().split("\n")[:-1])
+
+
+def calls(found):
+    return [
+        (p.path, p.line, p.sureness.value, p.trace[0].path) for p in found.patches if p.kind.value == "patch-script"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("call", "sure"),
+    [
+        ('bash "$(dirname "$0")/fix.sh"', "certain"),
+        ("source scripts/fix.sh", "certain"),
+        ("bash ./fix.sh --all", "certain"),
+        ("SETUP=fix.sh", "certain"),
+        ("bash $SOMEWHERE/fix.sh", "certain"),
+        ("srun bash /workspace/scripts/fix.sh", "likely"),
+    ],
+)
+def test_the_call_of_a_script_that_patched_before_is_one(tmp_path, call, sure):
+    repo = target(tmp_path, {"scripts/fix.sh": PATCH})
+    found = with_tree(repo, {"scripts/run.sh": f"set -e\n{call}\nvllm serve\n"})
+    assert calls(found) == [("scripts/run.sh", 2, sure, "scripts/fix.sh")]
+    assert found.patches[0].targets == ("vllm",)
+
+
+def test_a_recipe_far_away_calls_it_by_its_name(tmp_path):
+    repo = target(tmp_path, {"scripts/configs/fix.sh": PATCH})
+    found = with_tree(repo, {"scripts/recipes/a/r.yaml": "name: x\nsetup_script: fix.sh\n"})
+    assert calls(found) == [("scripts/recipes/a/r.yaml", 2, "likely", "scripts/configs/fix.sh")]
+
+
+@pytest.mark.parametrize(
+    "files",
+    [
+        {"scripts/run.sh": "bash clean.sh\n"},
+        {"scripts/run.sh": "bash /opt/vendor/fix.sh\n"},
+        {"scripts/run.sh": "# bash fix.sh\necho fix.sh\n"},
+        {"tools/run.sh": "bash ../scripts/fix.sh\n"},
+        {"scripts/old.sh": "set -e\nset -u\n\nif true; then\n  bash fix.sh --slow\nfi\n"},
+        {"scripts/old.sh": None, "scripts/moved.sh": "bash fix.sh\n# moved, and more\n" + "true\n" * 20},
+        {"scripts/old.sh": "set -e\n", "scripts/split.sh": "bash fix.sh\n"},
+        {"scripts/fix.sh": PATCH + "echo done\n"},
+        {"scripts/fix.sh": CLEAN, "scripts/run.sh": "bash fix.sh\n"},
+        {"scripts/fix.sh": None, "scripts/run.sh": "bash fix.sh\n"},
+        {"scripts/lib/fix.sh": CLEAN, "scripts/lib/run.sh": "bash fix.sh\n"},
+        {"scripts/run.sh": "bash outside.sh\n"},
+    ],
+    ids=[
+        "harmless",
+        "another-place",
+        "mention",
+        "out-of-scope",
+        "moved-line",
+        "renamed",
+        "moved-to-another-file",
+        "the-script-itself",
+        "no-longer-a-patch",
+        "gone",
+        "a-nearer-one",
+        "script-out-of-scope",
+    ],
+)
+def test_what_is_no_new_call(tmp_path, files):
+    before = {"scripts/fix.sh": PATCH, "scripts/clean.sh": CLEAN, "tools/outside.sh": PATCH}
+    repo = target(tmp_path, {**before, "scripts/old.sh": "set -e\nbash fix.sh\n"})
+    assert calls(with_tree(repo, files)) == []
+
+
+def test_one_more_call_beside_one_from_before_is_new(tmp_path):
+    repo = target(tmp_path, {"scripts/fix.sh": PATCH, "scripts/old.sh": "bash fix.sh\n"})
+    found = with_tree(repo, {"scripts/old.sh": "set -e\nbash fix.sh\n", "scripts/copy.sh": "bash fix.sh\n"})
+    assert calls(found) == [("scripts/copy.sh", 1, "certain", "scripts/fix.sh")]
+
+
+def test_of_several_scripts_of_a_name_none_is_sure(tmp_path):
+    repo = target(tmp_path, {"scripts/a/fix.sh": PATCH, "scripts/b/fix.sh": CLEAN})
+    found = with_tree(repo, {"scripts/c/run.sh": "bash $D/fix.sh\n"})
+    assert calls(found) == [("scripts/c/run.sh", 1, "possible", "scripts/a/fix.sh")]
+
+
+def test_of_a_bare_diff_only_scripts_that_are_known_to_patch_count(tmp_path):
+    repo = target(tmp_path, {"scripts/fix.sh": PATCH})
+    known = introduced(change(target(tmp_path / "other"), {"scripts/fix.sh": PATCH}), POLICY).patches
+    repo.commit({"scripts/run.sh": "bash fix.sh\n"})
+    diff = parse_diff(repo.git("diff", "HEAD~1", "HEAD"))
+    assert calls(introduced(diff, POLICY)) == []
+    assert calls(introduced(diff, POLICY, known_patches=known)) == [("scripts/run.sh", 1, "certain", "scripts/fix.sh")]

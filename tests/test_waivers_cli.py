@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import pytest
 from typer.testing import CliRunner
@@ -20,13 +21,13 @@ def place(tmp_path, monkeypatch):
     return repo, root
 
 
-def run(place, *args, code=0, input=None):
+def run(place, *args, code=0, input=None, err=False):
     repo, _ = place
     result = CliRunner().invoke(app, [args[0], "--checkout", f"bench={repo.path}", *args[1:]], input=input)
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     assert result.exit_code == code, result.output
-    return result.stdout
+    return result.output if err else result.stdout
 
 
 def test_check_in_json_keeps_to_the_contract(place):
@@ -55,10 +56,23 @@ def test_a_failing_check_exits_with_1_and_says_what_to_do(place):
     assert {"code", "severity", "message", "path", "line"} <= data["findings"][0].keys()
     text = run(place, "check", "--pr", "7", "--git", "HEAD", code=1)
     assert text.startswith("FAIL (ENG-1, PR #7): source-rewrite of vllm at scripts/m3.sh:3")
-    assert "remedy: draft it: rulebook waiver new --pr 7" in text
+    (missing,) = [finding for finding in data["findings"] if finding["code"] == "waiver-missing"]
+    repo, _ = place
+    assert missing["remedy"] == f"draft it: rulebook waiver new --pr 7 --git HEAD --checkout bench={repo.path}"
+    assert [step["command"] for step in data["next"]] == [
+        f"rulebook waiver new --pr 7 --git HEAD --checkout bench={repo.path}",
+        None,
+        "git add docs/waiver/7.md && git commit && git push",
+        f"rulebook waiver check --pr 7 --git HEAD --checkout bench={repo.path}",
+    ]
+    for step in data["next"]:
+        assert step["text"] in text
+        assert step["command"] is None or step["command"] in text
+    assert "rulebook show ENG-1" in text
     assert "| target.write_text(src.replace(old, new, 1))" in text
     markdown = run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "md", code=1)
     assert "| `scripts/m3.sh:3-13` | source-rewrite | vllm | unwaived |" in markdown
+    assert f"4. Check again: `{data['next'][3]['command']}`" in markdown
 
 
 def test_check_reads_a_diff_from_stdin(place):
@@ -73,7 +87,7 @@ def test_control_characters_are_shown_harmless(place):
     assert "\x1b" not in run(place, "check", "--pr", "7", "--git", "HEAD", code=1)
 
 
-def test_draft_fill_in_and_pass(place, tmp_path):
+def test_draft_fill_in_and_pass(place, monkeypatch):
     repo, _ = place
     repo.git("checkout", "--quiet", "-b", "topic")
     repo.commit(
@@ -84,8 +98,13 @@ def test_draft_fill_in_and_pass(place, tmp_path):
         }
     )
     out = repo.path / "docs" / "waiver"
-    shown = run(place, "new", "--pr", "7", "--git", "main...HEAD", "--out", str(out), "--today", "2026-06-01")
-    assert shown.strip() == str(out / "7.md")
+    monkeypatch.chdir(repo.path)
+    shown = run(place, "new", "--pr", "7", "--today", "2026-06-01", "--root", str(place[1]), err=True)
+    assert shown.startswith("note: the change is main...HEAD of ")
+    assert "5 things are left to write" not in shown
+    assert "4 things are left to write" in shown
+    assert "docs/waiver/7.md\n" in shown
+    monkeypatch.chdir(place[1])
     draft = (out / "7.md").read_text()
     for piece in (
         "path: scripts/m3.sh",
@@ -99,7 +118,19 @@ def test_draft_fill_in_and_pass(place, tmp_path):
         assert piece in draft
     repo.commit({"docs/waiver/7.md": draft})
     unfilled = json.loads(run(place, "check", "--pr", "7", "--git", "main...HEAD", "--format", "json", code=1))
-    assert {finding["code"] for finding in unfilled["findings"]} >= {"waiver-part", "waiver-template"}
+    lines = draft.splitlines()
+    missing = [f for f in unfilled["findings"] if f["code"] != "patch-unwaived"]
+    assert {(f["code"], f["path"]) for f in missing} == {("waiver-template", "docs/waiver/7.md")}
+    # Each field that is not filled in, with its line, and the notice that says so at the top.
+    written = [f for f in missing if f["message"].startswith("still to be written under ")]
+    assert [f["line"] for f in written] == [n for n, text in enumerate(lines, 1) if text.startswith("<!-- write:")]
+    assert written[1]["message"] == (
+        "still to be written under 'Why': what happens with the unmodified image: the error, the wrong result"
+    )
+    notice = next(n for n, text in enumerate(lines, 1) if "TODO" in text)
+    assert notice < written[0]["line"]
+    assert [f["line"] for f in missing if f["message"] == "'TODO' is left of the template"] == [notice]
+    assert unfilled["next"][0]["text"].startswith(f"Complete docs/waiver/7.md, lines {notice}, ")
     prose = iter(
         [
             "The slice is made contiguous; nothing else changes.",
@@ -108,7 +139,11 @@ def test_draft_fill_in_and_pass(place, tmp_path):
             "The image moves to the first release that has the change.",
         ]
     )
-    filled = "\n".join(next(prose) if line.startswith("<!-- write:") else line for line in draft.split("\n"))
+    filled = "\n".join(
+        next(prose) if line.startswith("<!-- write:") else line
+        for line in draft.split("\n")
+        if not line.startswith(">")
+    )
     repo.commit({"docs/waiver/7.md": filled})
     assert json.loads(run(place, "check", "--pr", "7", "--git", "main...HEAD", "--format", "json"))["findings"] == []
     assert json.loads(run(place, "audit", "--format", "json", code=1))["waivers"][0]["state"] == "in force"
@@ -121,7 +156,7 @@ def test_a_draft_in_the_knowledge_base_lints_clean_once_it_is_filled_in(place):
     from rulebook.waivers.lint import lint_waivers
 
     _, root = place
-    run(place, "new", "--pr", "7")
+    run(place, "new", "--pr", "7", "--empty")
     file = root / "waivers" / "bench" / "7.md"
 
     def findings():
@@ -138,17 +173,18 @@ def test_a_draft_in_the_knowledge_base_lints_clean_once_it_is_filled_in(place):
         if "<!-- write:" in line
         else line
         for line in text.split("\n")
+        if not line.startswith(">")
     ]
     file.write_text("\n".join(lines))
     assert findings() == []
 
 
 def test_a_draft_never_overwrites(place):
-    run(place, "new", "--pr", "7")
+    run(place, "new", "--pr", "7", "--empty")
     file = place[1] / "waivers" / "bench" / "7.md"
     file.write_text("mine")
     with pytest.raises(UsageError, match="exists, and is left as it is"):
-        run(place, "new", "--pr", "7")
+        run(place, "new", "--pr", "7", "--empty")
     assert file.read_text() == "mine"
 
 
@@ -211,6 +247,9 @@ def test_a_baseline_grandfathers_shrinks_and_never_grows_unseen(place):
         (["baseline", "--prune"], UsageError),
         (["baseline", "--prune", "--grow"], UsageError),
         (["new", "--pr", "0"], UsageError),
+        (["new", "--pr", "7"], UsageError),
+        (["new", "--pr", "7", "--git", "HEAD~1..HEAD~1"], GitError),
+        (["new", "--pr", "7", "--git", "HEAD..HEAD"], UsageError),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -282,3 +321,141 @@ def test_a_draft_that_could_not_be_written_leaves_nothing(place, tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
         signal.signal(signal.SIGXFSZ, before)
     assert os.listdir(tmp_path / "out") == []
+
+
+def test_a_draft_needs_a_change_with_a_patch_unless_told_otherwise(place, tmp_path):
+    repo, root = place
+    with pytest.raises(UsageError, match="the change is empty, so there is nothing to waive") as caught:
+        run(place, "new", "--pr", "7")
+    assert "--empty" in caught.value.hint
+    repo.git("checkout", "--quiet", "-b", "topic")
+    repo.commit({"scripts/clean.sh": CLEAN})
+    with pytest.raises(UsageError, match="the change introduces no patch"):
+        run(place, "new", "--pr", "7")
+    repo.git("branch", "--quiet", "-D", "main")
+    with pytest.raises(UsageError, match="does not have the branch 'main'"):
+        run(place, "new", "--pr", "7")
+    result = CliRunner().invoke(app, ["new", "--pr", "7", "--root", str(root)])
+    assert isinstance(result.exception, UsageError)
+    assert "--git BASE...HEAD" in result.exception.hint
+    assert not (root / "waivers").exists()
+    run(place, "new", "--pr", "7", "--empty", "--out", str(tmp_path / "out"))
+    text = (tmp_path / "out" / "7.md").read_text()
+    for asked in ("the patch script's path", "the configuration's name", "the pinned image with its tag"):
+        assert f"> - {asked}\n" in text
+        assert f"<!-- write: {asked} -->" in text
+
+
+def test_a_draft_goes_where_the_check_looks(place, tmp_path):
+    """The clone's folder for waivers where it has a work tree; else the caller says, or the knowledge base keeps it."""
+    repo, root = place
+    repo.commit({"scripts/m3.sh": PATCH})
+    assert run(place, "new", "--pr", "7", "--git", "HEAD").strip().endswith("bench/docs/waiver/7.md")
+    assert (repo.path / "docs/waiver/7.md").is_file()
+    diff = repo.git("diff", "HEAD~1", "HEAD")
+    assert run(place, "new", "--pr", "7", "--diff", "-", input=diff).strip() == str(root / "waivers/bench/7.md")
+    bare = tmp_path / "bare.git"
+    repo.git("clone", "--quiet", "--bare", str(repo.path), str(bare))
+    result = CliRunner().invoke(app, ["check", "--checkout", f"bench={bare}", "--pr", "8", "--git", "HEAD"])
+    assert f"rulebook waiver new --pr 8 --git HEAD --checkout bench={bare} --out docs/waiver\n" in result.output
+
+
+def test_the_next_commands_repeat_how_the_check_was_asked(place, tmp_path, monkeypatch):
+    repo, root = place
+    repo.commit({"scripts/m3.sh": PATCH})
+    diff = repo.git("diff", "HEAD~1", "HEAD")
+    shown = run(place, "check", "--pr", "7", "--diff", "-", "--root", str(root), "--repo", "bench", code=1, input=diff)
+    options = f"--repo bench --checkout bench={repo.path} --root {root}"
+    assert f"git diff main... | rulebook waiver new --pr 7 --diff - {options} --out docs/waiver\n" in shown
+    file = tmp_path / "a change.diff"
+    file.write_bytes(diff if isinstance(diff, bytes) else diff.encode())
+    shown = run(place, "check", "--pr", "7", "--diff", str(file), code=1)
+    assert f"rulebook waiver check --pr 7 --diff '{file}' --checkout bench={repo.path}\n" in shown
+
+
+@pytest.mark.parametrize(
+    ("remote", "same"),
+    [("git@github.com:acme/kb.git", False), ("https://example.invalid/acme/bench.git", True)],
+    ids=["a-repository-of-its-own", "the-target-itself"],
+)
+def test_the_log_of_a_hosted_run_leads_to_the_knowledge_base(place, monkeypatch, remote, same):
+    from gitrepo import GitRepo
+
+    repo, root = place
+    GitRepo(root).git("remote", "add", "origin", remote)
+    repo.commit({"scripts/m3.sh": PATCH})
+    monkeypatch.setenv("CI", "true")
+    shown = run(place, "check", "--pr", "7", "--git", "HEAD~1...HEAD", code=1)
+    clone = 'git clone https://github.com/acme/kb && export RULEBOOK_ROOT="$PWD"/kb\n'
+    assert (clone in shown) is not same
+    assert ("rulebook waiver new --pr 7 --git 'HEAD~1...HEAD'\n" in shown) is not same
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [("PENDING-m3.md", "git mv docs/waiver/PENDING-m3.md docs/waiver/7.md"), ("8.md", "git mv docs/waiver/8.md")],
+)
+def test_a_waiver_under_another_name_is_renamed(place, name, command):
+    place[0].commit({"scripts/m3.sh": PATCH, f"docs/waiver/{name}": WAIVER})
+    data = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "json", code=1))
+    assert data["next"][0]["command"].startswith(command)
+
+
+def test_a_patch_that_the_waiver_does_not_name_is_named_next(place):
+    place[0].commit({"scripts/m3.sh": PATCH, "docs/waiver/7.md": WAIVER})
+    passed = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "json"))
+    assert passed["next"] == []
+    place[0].git("reset", "--quiet", "--soft", "HEAD~1")
+    place[0].commit({"scripts/second.sh": PATCH})
+    data = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "json", code=1))
+    assert data["next"][0]["text"].startswith("Let docs/waiver/7.md state what it does not yet: scripts/second.sh")
+
+
+@pytest.mark.parametrize(
+    ("args", "input", "remedy"),
+    [
+        (["--git", "HEAD..HEAD"], None, "origin/main...HEAD"),
+        (["--git", "HEAD...HEAD"], None, "origin/main...HEAD"),
+        (["--diff", "-"], b"", "pipefail"),
+        (["--diff", "-"], b"\n\n", "pipefail"),
+    ],
+    ids=["two-dots", "three-dots", "empty", "blank"],
+)
+def test_nothing_is_no_pass(place, args, input, remedy):
+    data = json.loads(run(place, "check", "--pr", "7", *args, "--format", "json", "-q", code=1, input=input))
+    assert (data["verdict"], data["signoff"]) == ("fail", None)
+    (finding,) = data["findings"]
+    assert (finding["code"], finding["severity"]) == ("change-empty", "error")
+    assert remedy in finding["remedy"]
+    shown = run(place, "check", "--pr", "7", *args, code=1, input=input, err=True)
+    assert shown.startswith("note: the change is empty, so nothing was looked at\n")
+    assert "FAIL (ENG-1, PR #7): the change is empty" in shown
+
+
+def test_two_commits_of_the_same_tree_pass_and_say_so(place):
+    repo, _ = place
+    repo.commit({"scripts/m3.sh": PATCH})
+    repo.commit({"scripts/m3.sh": None})
+    shown = run(place, "check", "--pr", "7", "--git", "HEAD~2..HEAD", err=True)
+    assert shown.startswith(
+        "note: the change is empty, so nothing was looked at\nPASS (ENG-1, PR #7): the change is empty"
+    )
+    assert run(place, "check", "--pr", "7", "--git", "HEAD~2..HEAD", "-q", err=True).startswith("PASS")
+
+
+def test_the_new_call_of_a_script_from_before_needs_a_waiver(place):
+    repo, _ = place
+    repo.commit({"scripts/other/run.sh": "bash ../old.sh\n"})
+    data = json.loads(run(place, "check", "--pr", "7", "--git", "HEAD", "--format", "json", code=1))
+    (patch,) = data["patches"]
+    assert (patch["path"], patch["line"], patch["kind"], patch["target"]) == (
+        "scripts/other/run.sh",
+        1,
+        "patch-script",
+        "vllm",
+    )
+    assert patch["via"] == [{"path": "scripts/old.sh", "line": 3, "end_line": 13}]
+    draft = Path(run(place, "new", "--pr", "7", "--git", "HEAD").strip()).read_text()
+    assert "patches:\n  - path: scripts/old.sh\ncalled_from:\n  - scripts/other/run.sh\n" in draft
+    assert "- Patch script: `scripts/old.sh`, which was there before\n" in draft
+    assert "the patch script's path" not in draft

@@ -266,12 +266,13 @@ def _waiver_check(
     store: Store, alias: str, change: ChangeSet, clone: Repository | None, number: int, *, quiet: bool
 ) -> CheckReport | None:
     """The patch policy's verdict, where the repository has one policy."""
-    from rulebook.cli.waiver import policies_of, reaching_baseline
+    from rulebook.cli.waiver import policies_of, reaching_baseline, tree_of
     from rulebook.waivers.check import check, waiver_folder
     from rulebook.waivers.library import load_baseline
 
     policies = [policy for policy in policies_of(store.root)[0] if policy.repo == alias]
-    if len(policies) != 1:
+    if len(policies) != 1 or (change.complete and not change.files):
+        # Of an empty pull request nothing has to be said.
         return None
     policy = policies[0]
     target = store.config.targets.get(alias)
@@ -287,6 +288,7 @@ def _waiver_check(
         folder=waiver_folder(policy, target.waivers if target else ""),
         slug=target.slug if target else "",
         baseline=baseline,
+        paths=tree_of(change, clone),
     )
 
 

@@ -46,6 +46,13 @@ class FailOn(str, Enum):
     NEVER = "never"
 
 
+def examples(*commands: str, notes: str = "") -> str:
+    """What stands below a command's help text: examples, each on a line of its own, then what is to be known."""
+    # Typer takes single line breaks out of it.
+    lines = ["Examples:" if len(commands) > 1 else "Example:", *commands]
+    return "\n\n".join([*lines, "\u00a0", notes] if notes else lines)
+
+
 Root = Annotated[
     str,
     typer.Option(

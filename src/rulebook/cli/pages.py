@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 if TYPE_CHECKING:
+    from rulebook.git.repository import Repository
     from rulebook.model import AppliesReport
 
 #: Credentials in a remote's address stay where they are.
@@ -22,16 +23,8 @@ def rule_addresses(root: str, report: AppliesReport, site: str) -> dict[str, str
         from rulebook.bot.comment import page_address
 
         return {match.id: page_address(site, report.repo, match.id) for match in report.rules}
-    from rulebook.errors import GitError
-    from rulebook.git.repository import Repository
-
-    try:
-        repository = Repository.discover(root)
-        remotes = repository.remote_urls()
-    except GitError:
-        return {}
-    address = next((found for url in remotes if (found := web_address(url))), "")
-    if not address or repository.top is None:
+    repository, address = _published(root)
+    if repository is None or repository.top is None or not address:
         return {}
     folder = os.path.relpath(os.path.realpath(root), os.path.realpath(repository.top)).replace(os.sep, "/")
     prefix = "" if folder == "." else f"{quote(folder)}/"
@@ -40,6 +33,33 @@ def rule_addresses(root: str, report: AppliesReport, site: str) -> dict[str, str
         + (f"#L{match.location.line}" if match.location.line > 1 else "")
         for match in report.rules
     }
+
+
+def content_page(root: str, target: str) -> str:
+    """The page of the repository that a knowledge base is kept in.
+
+    Args:
+        root: the knowledge base's folder.
+        target: the address of a repository; if it is that very one, whoever works on it has the knowledge base.
+
+    Returns:
+        Its address; empty where it has no remote that is one, or is the target.
+    """
+    address = _published(root)[1]
+    return "" if target and address == web_address(target) else address
+
+
+def _published(root: str) -> tuple[Repository | None, str]:
+    """The repository around a folder, and the page of its first remote that has one."""
+    from rulebook.errors import GitError
+    from rulebook.git.repository import Repository
+
+    try:
+        repository = Repository.discover(root)
+        remotes = repository.remote_urls()
+    except GitError:
+        return None, ""
+    return repository, next((found for url in remotes if (found := web_address(url))), "")
 
 
 def web_address(remote: str) -> str:

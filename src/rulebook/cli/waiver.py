@@ -13,13 +13,14 @@ from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS, GitError, RulebookError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from rulebook.config import Config, Target
     from rulebook.git.repository import Repository
     from rulebook.model import ChangeSet, Finding
     from rulebook.waivers.baseline import Baseline
     from rulebook.waivers.policy import Policy
+    from rulebook.waivers.steps import Asked
 
 app = typer.Typer(
     name="waiver",
@@ -70,15 +71,21 @@ def check(
     folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=bool(git))
     change = _change(git, diff, clone)
     target = _target(config, policy)
+    filed = waiver_folder(policy, target.waivers)
     report = judge(
         change,
         policy,
         number,
-        folder=waiver_folder(policy, target.waivers),
+        folder=filed,
         slug=target.slug,
         baseline=reaching_baseline(load_baseline(folder, policy), change, clone, quiet=quiet),
+        paths=tree_of(change, clone),
+        asked=_asked(git, diff, repo, checkout, root, folder, filed, target, clone),
+        progress=terminal.progress_bar("looking at files", quiet=quiet),
     )
     terminal.notes(report.notes, quiet=quiet)
+    if not change.files:
+        terminal.note("note: the change is empty, so nothing was looked at", quiet=quiet)
     output.write("waiver check", form, color, report=report)
     if not report.passed:
         raise typer.Exit(EXIT_FINDINGS)
@@ -177,13 +184,28 @@ def baseline(
     terminal.write(f"{name}: {len(kept.patches)} entries, {len(gone)} gone, {len(new) if grow else 0} added\n")
 
 
-@app.command(epilog="Example: rulebook waiver new --pr 2508 --git main...HEAD --out docs/waiver")
+@app.command(
+    epilog=options.examples(
+        "rulebook waiver new --pr 2508 --git main...HEAD",
+        "git diff main... | rulebook waiver new --pr 2508 --diff - --out docs/waiver",
+        notes="Exit codes: 0 written, 2 nothing to waive or a file is in the way, 3 could not run.",
+    )
+)
 def new(
     pr: Number = "",
     git: options.GitRange = "",
     diff: options.Diff = "",
+    empty: Annotated[
+        bool, typer.Option("--empty", help="Draft although no patch is known: everything is left to fill in.")
+    ] = False,
     out: Annotated[
-        str, typer.Option("--out", metavar="DIR", help="The folder to write to. Default: the knowledge base's own.")
+        str,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="The folder to write to. Default: where the clone that has the change files its waivers; without one,"
+            " the knowledge base's own.",
+        ),
     ] = "",
     repo: options.Repo = "",
     checkout: options.Checkout = [],
@@ -193,18 +215,31 @@ def new(
 ) -> None:
     """Drafts a waiver from what a check finds; what only people know is left to fill in.
 
-    Refuses to overwrite a file.
+    Without --git and --diff the change is what the clone's current branch adds to the default branch. Never overwrites
+    a file. The draft has to be committed in the pull request that needs it.
     """
     from rulebook.waivers.change import introduced
-    from rulebook.waivers.check import configurations_of
-    from rulebook.waivers.draft import draft, touched_entries
+    from rulebook.waivers.check import configurations_of, waiver_folder
+    from rulebook.waivers.draft import draft, prompts, touched_entries
+    from rulebook.waivers.library import load_baseline
 
     number = _number(pr)
-    folder, _, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=bool(git))
+    by_itself = not (git or diff or empty)
+    folder, config, policy, clone = _context(
+        root, repo, checkout, quiet=quiet, needs_clone=bool(git), own_clone=by_itself
+    )
+    target = _target(config, policy)
+    if by_itself:
+        git = _branch_range(clone, target)
+        terminal.note(f"note: the change is {git} of {clone}; --git or --diff give another one", quiet=quiet)
     patches, entries = [], []
     if git or diff:
         change = _change(git, diff, clone)
-        patches = [patch for patch in introduced(change, policy).patches if patch.sureness.counts]
+        known = load_baseline(folder, policy)
+        found = introduced(
+            change, policy, paths=tree_of(change, clone), known_patches=known.patches if known is not None else ()
+        )
+        patches = [patch for patch in found.patches if patch.sureness.counts]
         added = [
             (item.path, line.new)
             for item in change.files
@@ -215,10 +250,35 @@ def new(
             if line.mark == "+" and line.text.strip() and not line.text.lstrip().startswith("#")
         ]
         entries = touched_entries(configurations_of(change, policy), added)
-        if not patches:
-            terminal.note("note: the change introduces no patch, so the draft names none", quiet=quiet)
+        if not patches and not empty:
+            what = "the change is empty" if not change.files else "the change introduces no patch"
+            raise UsageError(
+                f"{what}, so there is nothing to waive",
+                "give the change that a check fails on; --empty drafts a waiver all the same",
+            )
     text = draft(policy, number, patches, entries, created=_day(today))
-    place = os.path.join(out, f"{number}.md") if out else os.path.join(folder, "waivers", policy.repo, f"{number}.md")
+    filed = waiver_folder(policy, target.waivers)
+    in_clone = bool(clone is not None and clone.top is not None)
+    if out:
+        place = os.path.join(out, f"{number}.md")
+    elif clone is not None and clone.top is not None:
+        place = os.path.relpath(os.path.join(clone.top, filed, f"{number}.md"))
+    else:
+        place = os.path.join(folder, "waivers", policy.repo, f"{number}.md")
+    _write_draft(place, text)
+    terminal.write(f"{place}\n")
+    left = sum(1 for _ in prompts(text))
+    elsewhere = "" if in_clone and not out else f" as {filed}/{number}.md"
+    terminal.notes(
+        [
+            f"{left} things are left to write, at each '<!-- write: … -->'; 'rulebook waiver check' names their lines",
+            f"it excuses a patch once it is complete and pull request #{number} itself adds it{elsewhere}",
+        ],
+        quiet=quiet,
+    )
+
+
+def _write_draft(place: str, text: str) -> None:
     try:
         os.makedirs(os.path.dirname(place) or ".", exist_ok=True)
         with open(place, "x", encoding="utf-8", newline="\n") as file:
@@ -230,13 +290,64 @@ def new(
         with suppress(OSError):
             os.remove(place)
         raise RulebookError(f"{place} cannot be written: {error.strerror}", "name another folder with --out") from None
-    terminal.write(f"{place}\n")
-    terminal.note(
-        "note: replace each '<!-- write: … -->' comment; 'rulebook waiver check' names those that are left", quiet=quiet
-    )
 
 
 # --- from options to arguments ----------------------------------------------------------------
+
+
+def _asked(
+    git: str,
+    diff: str,
+    repo: str,
+    checkout: Sequence[str],
+    root: str,
+    folder: str,
+    filed: str,
+    target: Target,
+    clone: Repository | None,
+) -> Asked:
+    """How this check was asked; its answer tells the next commands."""
+    from rulebook.cli.pages import content_page
+    from rulebook.waivers.steps import Asked
+
+    content = content_page(folder, "" if root else target.url)
+    given = ["--repo", repo] if repo else []
+    # Whoever reads the log of a hosted run has none of that machine's folders.
+    if not (content and os.environ.get("CI")):
+        content = ""
+        given += [*(word for each in checkout for word in ("--checkout", each)), *(("--root", root) if root else ())]
+    return Asked(
+        change=("--git", git) if git else ("--diff", diff),
+        options=given,
+        feed=f"git diff {target.default_branch}..." if diff == "-" else "",
+        out="" if git and clone is not None and clone.top is not None else filed,
+        content=content,
+    )
+
+
+def _branch_range(clone: Repository | None, target: Target) -> str:
+    """What the current branch of a clone adds to the default branch, as a range.
+
+    Raises:
+        UsageError: there is no clone, or it does not have the default branch.
+    """
+    from rulebook.snapshots import head_refs
+
+    remedy = "say --git BASE...HEAD in a clone, or --diff FILE; --empty drafts a waiver to fill in by hand"
+    if clone is None:
+        raise UsageError("no change is given, and a waiver names the patches of one", remedy)
+    for ref in head_refs(target.default_branch):
+        with suppress(GitError):
+            clone.resolve_commit(ref)
+            return f"{ref.removeprefix('refs/remotes/').removeprefix('refs/heads/')}...HEAD"
+    raise UsageError(f"no change is given, and {clone} does not have the branch {target.default_branch!r}", remedy)
+
+
+def tree_of(change: ChangeSet, clone: Repository | None) -> Callable[[], Sequence[str]] | None:
+    """What lists the files that a change leads to, where its clone is at hand."""
+    if clone is None or not change.head:
+        return None
+    return lambda: clone.list_tree(change.head)
 
 
 def _number(pr: str) -> str:
@@ -261,9 +372,18 @@ def _day(today: str) -> str:
 
 
 def _context(
-    root: str, repo: str, checkout: list[str], *, quiet: bool, needs_clone: bool
+    root: str, repo: str, checkout: list[str], *, quiet: bool, needs_clone: bool, own_clone: bool = False
 ) -> tuple[str, Config, Policy, Repository | None]:
-    """The knowledge base's folder and settings, the policy, and the clone of the repository that it is about."""
+    """The knowledge base's folder and settings, the policy, and the clone of the repository that it is about.
+
+    Args:
+        root: what ``--root`` says.
+        repo: what ``--repo`` says.
+        checkout: what ``--checkout`` says.
+        quiet: whether notes are muted.
+        needs_clone: whether there has to be a clone: a named one, else the one around the current directory.
+        own_clone: whether to look for one that is surely the target's: named, or with a remote that leads to it.
+    """
     from rulebook import files
     from rulebook.config import CONFIG_NAME, parse_config, slug_of
     from rulebook.waivers.library import choose_policy
@@ -294,7 +414,8 @@ def _context(
         alias = repos[0]
     policy = choose_policy(found, alias)
     clone = None
-    if needs_clone:
+    led_to = around is not None and any(config.resolve(slug_of(url)) == alias for url in around.remote_urls())
+    if needs_clone or (own_clone and (alias in clones or led_to)):
         clone = _clone(alias, clones, around)
     return folder, config, policy, clone
 

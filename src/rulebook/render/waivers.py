@@ -14,6 +14,7 @@ from rulebook.waivers.check import CheckReport, JudgedPatch, PatchStatus, signof
 if TYPE_CHECKING:
     from rulebook.model import Finding
     from rulebook.waivers.patches import Patch
+    from rulebook.waivers.steps import Step
 
 _STATUS_STYLE = {
     PatchStatus.UNWAIVED: "bold red",
@@ -52,7 +53,15 @@ def check_lines(report: CheckReport) -> Iterator[StyledLine]:
         )
         for patch in report.kept:
             yield from _patch(patch, "kept", "dim")
-    yield from _findings([finding for finding in report.findings if finding.code != "patch-unwaived"])
+    yield from _findings([finding for finding in report.findings if finding.code != "patch-unwaived"], report.steps)
+    if report.steps:
+        yield BLANK
+        yield line(("Next", "bold"))
+        for number, step in enumerate(report.steps, 1):
+            yield line(f"  {number}. {step.text}", indent=5)
+            if step.command:
+                yield line(("       " + step.command, "cyan"), indent=9)
+        yield line((f"  What is asked, and why: rulebook show {report.rule}", "dim"), indent=4)
     sign = signoff_line(report)
     if sign:
         yield BLANK
@@ -126,7 +135,7 @@ def _patch(patch: Patch, word: str, style: str) -> Iterator[StyledLine]:
         )
 
 
-def _findings(findings: Sequence[Finding]) -> Iterator[StyledLine]:
+def _findings(findings: Sequence[Finding], steps: Sequence[Step]) -> Iterator[StyledLine]:
     if not findings:
         return
     yield BLANK
@@ -139,7 +148,8 @@ def _findings(findings: Sequence[Finding]) -> Iterator[StyledLine]:
             f" [{finding.code}] {place + ': ' if place else ''}{finding.message}",
             indent=6,
         )
-        if finding.remedy:
+        if finding.remedy and not (steps and finding.code == "waiver-missing"):
+            # That one's is the first of the steps.
             yield line(("      remedy: ", "green"), finding.remedy, indent=14)
 
 
@@ -176,6 +186,7 @@ def check_data(report: CheckReport) -> dict[str, Any]:
         "findings": [finding_data(finding) for finding in report.findings],
         "summary": verdict_line(report),
         "signoff": signoff_line(report) or None,
+        "next": [{"text": step.text, "command": step.command or None} for step in report.steps],
         "examined": {"files": report.examined},
         "notes": list(report.notes),
     }
@@ -257,12 +268,23 @@ def _check_markdown(report: CheckReport) -> Iterator[str]:
         yield f"- {finding.severity.value} {code(finding.code)} {code(place)}: {escape(finding.message)}.{remedy}"
     if report.findings:
         yield ""
+    if report.steps:
+        yield "What to do next:"
+        yield ""
+        for number, step in enumerate(report.steps, 1):
+            command = f": {_in_text(step.command)}" if step.command else ""
+            yield f"{number}. {escape(step.text, in_table=False)}{command}"
+        yield ""
     sign = signoff_line(report)
     if sign:
         yield "For the sign-off's additional detail:"
         yield ""
         yield f"> {sign}"
         yield ""
+
+
+def _in_text(text: str) -> str:
+    return code(text, in_table=False)
 
 
 def audit_markdown(report: AuditReport) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING
@@ -13,6 +13,7 @@ from rulebook.waivers import baseline as baselines
 from rulebook.waivers.change import Introduced, introduced
 from rulebook.waivers.coverage import Configurations, covers, read_configurations, scope_findings
 from rulebook.waivers.document import WaiverText, is_placeholder, lint_waiver, read_waiver
+from rulebook.waivers.steps import Asked, Step, next_steps
 
 if TYPE_CHECKING:
     from rulebook.waivers.baseline import Baseline
@@ -62,6 +63,7 @@ class CheckReport:
         folder: where a waiver is filed.
         examined: changed files that the policy looks at.
         notes: how the change was read.
+        steps: what leads to a check that passes; empty where it did, or where nobody said how the check was asked.
     """
 
     rule: str
@@ -74,6 +76,7 @@ class CheckReport:
     folder: str = ""
     examined: int = 0
     notes: tuple[str, ...] = ()
+    steps: tuple[Step, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -88,8 +91,8 @@ class CheckReport:
         return posixpath.join(self.folder, f"{self.pr}.md")
 
 
-#: Files that a shell or Python runs, by their names.
-_RUNNABLE = (".sh", ".bash", ".py", ".slurm", ".sbatch", ".patch", ".diff")
+#: How a check is asked that nobody told of.
+_UNKNOWN = Asked(change=("--git", "BASE...HEAD"))
 
 
 def waiver_folder(policy: Policy, configured: str = "") -> str:
@@ -110,6 +113,9 @@ def check(
     folder: str = "",
     slug: str = "",
     baseline: Baseline | None = None,
+    paths: Callable[[], Iterable[str]] | None = None,
+    asked: Asked | None = None,
+    progress: Callable[[int, int], None] | None = None,
 ) -> CheckReport:
     """Judges a change.
 
@@ -120,9 +126,13 @@ def check(
         folder: where waivers are filed, see :func:`waiver_folder`.
         slug: ``owner/name`` of the target repository.
         baseline: the patches from before the policy.
+        paths: see :func:`rulebook.waivers.change.introduced`.
+        asked: how the check was asked, for the steps that follow a failed one.
+        progress: see :func:`rulebook.waivers.change.introduced`.
     """
     folder = folder or waiver_folder(policy)
-    found = introduced(changes, policy)
+    known_patches = baseline.patches if baseline is not None else ()
+    found = introduced(changes, policy, paths=paths, known_patches=known_patches, progress=progress)
     old, known = _grandfathered(changes, found, baseline)
     counted = [patch for patch in found.patches if patch.sureness.counts]
     findings: list[Finding] = []
@@ -139,8 +149,9 @@ def check(
     judged = [_judge(patch, old, own, complete) for patch in counted]
     judged += [JudgedPatch(patch=patch, status=PatchStatus.GRANDFATHERED) for patch in found.kept if id(patch) in old]
     findings += _others(filed, pr, folder)
-    findings += _missing(judged, own, filed, pr, folder)
-    if own is not None and not open_patches:
+    findings += _missing(judged, own, filed, pr, folder, asked)
+    named = {item.path for item in found.unread if own is not None and complete and own.names(item.path)}
+    if own is not None and not open_patches and not named:
         findings.append(
             _finding(
                 "waiver-unused",
@@ -151,18 +162,21 @@ def check(
                 Severity.WARNING,
             )
         )
-    for path, reason in found.unread:
-        # What can run and was not read may hold anything, so it is no pass.
-        severity = Severity.ERROR if path.lower().endswith(_RUNNABLE) else Severity.WARNING
-        findings.append(
-            _finding("file-unread", f"was not looked at: {reason}", "look at it yourself", path, 0, severity)
-        )
+    for item in found.unread:
+        # What can run and was not read may hold anything, so it is no pass unless a waiver takes it on itself.
+        severity = Severity.ERROR if item.runs and item.path not in named else Severity.WARNING
+        remedy = "look at it yourself"
+        if severity is Severity.ERROR:
+            remedy = f"make plain text of it, or name it in {folder}/{pr}.md and look at it yourself"
+        findings.append(_finding("file-unread", f"was not looked at: {item.because}", remedy, item.path, 0, severity))
+    if not changes.files:
+        findings.append(_empty(changes))
     if not changes.complete:
         message = "the change is cut: what is missing from it was not looked at"
         findings.append(_finding("change-cut", message, "check the whole change, with --git", "", 0, Severity.WARNING))
     judged.sort(key=lambda item: (item.patch.path, item.patch.line, item.patch.end_line))
     findings.sort(key=lambda finding: (finding.severity.rank, finding.location, finding.code, finding.message))
-    return CheckReport(
+    report = CheckReport(
         rule=policy.rule,
         repo=policy.repo,
         pr=pr,
@@ -174,6 +188,21 @@ def check(
         examined=sum(bool(policy.scope_patterns.match(change.path)) for change in changes.files),
         notes=(*changes.notes, *known),
     )
+    return report if asked is None else replace(report, steps=next_steps(report, asked))
+
+
+def _empty(changes: ChangeSet) -> Finding:
+    """A change without files: an error, since nobody who asks means nothing, unless two commits show that it is so."""
+    message = "the change is empty, so nothing was looked at"
+    if changes.base and changes.head and changes.base != changes.head:
+        message = f"the change is empty: {changes.base[:12]} and {changes.head[:12]} have the same files"
+        return _finding("change-empty", message, "", "", 0, Severity.WARNING)
+    if changes.head:
+        message += f": both ends of the range are {changes.head[:12]}"
+        remedy = "name the branch that the change goes to: --git origin/main...HEAD, with its history fetched"
+    else:
+        remedy = "make the diff again; the command that wrote it may have failed (set -o pipefail)"
+    return _finding("change-empty", message, remedy, "", 0)
 
 
 def _judge(patch: Patch, old: Mapping[int, Patch], own: WaiverText | None, complete: bool) -> JudgedPatch:
@@ -276,7 +305,9 @@ def _missing(
     filed: Sequence[tuple[WaiverText, bool]],
     pr: str,
     folder: str,
+    asked: Asked | None,
 ) -> Iterable[Finding]:
+    out = ("--out", folder if asked is None else asked.out) if asked is None or asked.out else ()
     unwaived = [item for item in judged if item.status is PatchStatus.UNWAIVED]
     for item in unwaived:
         patch = item.patch
@@ -301,7 +332,7 @@ def _missing(
             "waiver-missing",
             f"the change patches {', '.join(dict.fromkeys(n for item in unwaived for n in item.patch.targets))}"
             f" and does not add {folder}/{pr}.md",
-            f"draft it: rulebook waiver new --pr {pr} --git BASE...HEAD --out {folder}",
+            f"draft it: {(asked or _UNKNOWN).command('new', pr, *out)}",
             f"{folder}/{pr}.md",
             0,
         )
@@ -324,12 +355,15 @@ def verdict_line(report: CheckReport) -> str:
         return f"FAIL ({where}): {first.kind} of {first.target} at {first.path}:{first.line}{more} without a waiver"
     if errors:
         more = f" and {len(errors) - 1} more" if len(errors) > 1 else ""
-        return f"FAIL ({where}): {errors[0].location.path}: {errors[0].message}{more}"
+        place = f"{errors[0].location.path}: " if errors[0].location.path else ""
+        return f"FAIL ({where}): {place}{errors[0].message}{more}"
     waived = [item for item in report.patches if item.status is PatchStatus.WAIVED]
     if waived:
         return f"PASS ({where}): {_count(len(waived), 'patch', 'patches')} covered by {waived[0].covered_by}"
     if report.patches:
         return f"PASS ({where}): {_count(len(report.patches), 'patch', 'patches')} from before the policy, none new"
+    if any(finding.code == "change-empty" for finding in report.findings):
+        return f"PASS ({where}): the change is empty"
     return f"PASS ({where}): no patch introduced"
 
 

@@ -123,6 +123,11 @@ _VERBS = frozenset(
         "scp",
     ]
 )
+#: Programs that are given a script's name and do not run it.
+_TELLERS = frozenset(
+    "echo printf cat ls chmod chown test [ [[ grep egrep head tail less wc stat file diff cmp basename dirname realpath"
+    " readlink md5sum sha256sum shellcheck shfmt dos2unix which type mkdir".split()
+)
 _MOUNT_OPTIONS = ("-v", "--volume", "--mount", "--container-mounts", "--bind", "-B", "--mount-list")
 _MOUNT = re.compile(r"(?P<source>[^\s:,=\"']+):(?P<target>/[^\s:,\"']+)")
 _MOUNT_LONG = re.compile(r"(?:target|dst|destination)=(?P<target>/[^\s,\"']+)")
@@ -776,7 +781,9 @@ class ShellScanner:
         self.report(command, PatchKind.MOUNT, list(targets), (text[:MAX_LINE],), trace=trace)
 
     def _calls(self, command: Command, words: Sequence[str], start: int) -> None:
-        """Remembers which scripts are run: one of them may be a patch in the same change."""
+        """Remembers which scripts are run: one of them may be a patch."""
+        if posixpath.basename(words[start]) in _TELLERS:
+            return
         for word in words[start : start + 6]:
             name = posixpath.basename(word.rstrip("\"')"))
             if re.fullmatch(r"[\w.-]+\.(?:sh|bash|py|slurm)", name):

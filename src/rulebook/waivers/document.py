@@ -248,22 +248,50 @@ def _check_parts(waiver: WaiverText, policy: Policy) -> Iterator[Finding]:
                 f"there is no section on {part.name!r}",
                 f"add a heading such as '## {part.headings[0]}'",
             )
-        elif not any(is_filled(text) for text in _with_children(waiver, sections)):
+        elif not any(is_filled(text) or PROMPT in text for text in _with_children(waiver, sections)):
+            # Where a draft's prompt is left it is told below, with what it asks for.
             yield _finding(
                 waiver, "waiver-part", f"the section '{sections[0].heading}' is empty", "fill it out", sections[0].line
             )
     for section in waiver.sections:
         for shown, line in leftovers(section.text):
             place = section.line + line - 1 + bool(section.heading)
-            message = f"{shown!r} is left of the template"
-            yield _finding(waiver, "waiver-template", message, "replace it with what is so", place)
+            if shown.startswith(PROMPT):
+                asked = shown.removeprefix(PROMPT).removesuffix("-->").strip()
+                message = f"still to be written under {section.heading!r}: {asked}"
+                yield _finding(waiver, "waiver-template", message, "replace the comment with it", place)
+            else:
+                message = f"{shown!r} is left of the template"
+                yield _finding(waiver, "waiver-template", message, "replace it with what is so, or delete it", place)
 
 
 def leftovers(text: str) -> Iterator[tuple[str, int]]:
-    """What a text has left of a template, shortened, each with its 1-based line; quoted code does not count."""
+    """What a text has left of a template, shortened, each with its 1-based line; quoted code does not count.
+
+    Of a draft's prompt the whole comment is told, which says what belongs in its place.
+    """
     bare = _without_code(text)
+    told = 0
     for match in _TEMPLATE.finditer(bare):
-        yield " ".join(match[0].split())[:40], bare.count("\n", 0, match.start()) + 1
+        line = bare.count("\n", 0, match.start()) + 1
+        if match.start() < told:
+            continue
+        if match[0].startswith("<!--"):
+            end = bare.find("-->", match.end())
+            told = end + 3 if end > 0 else match.end()
+            yield _clip(bare[match.start() : told], _SHOWN_PROMPT), line
+        else:
+            yield _clip(match[0], _SHOWN), line
+
+
+#: How much of a leftover is told, and of a prompt, in characters.
+_SHOWN = 40
+_SHOWN_PROMPT = 160
+
+
+def _clip(text: str, limit: int) -> str:
+    words = " ".join(text.split())
+    return words if len(words) <= limit else words[: limit - 1] + "…"
 
 
 def _with_children(waiver: WaiverText, sections: Iterable[Section]) -> Iterator[str]:
@@ -292,6 +320,9 @@ def _check_links(waiver: WaiverText, policy: Policy, slug: str) -> Iterator[Find
     if part is None:
         return
     sections = waiver.section(part, policy.parts)
+    if any(PROMPT in section.text for section in sections):
+        # It is told already that this part is still to be written.
+        return
     stated = [*waiver.texts("upstream"), *(match[0] for s in sections for match in _LINK.finditer(s.text))]
     stated = stated or list(waiver.links)
     if not stated and not sections:

@@ -1,0 +1,96 @@
+"""What to do after a check that failed: the next steps, with commands that can be run as they stand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from shlex import quote
+from typing import TYPE_CHECKING, NamedTuple
+
+from rulebook.model import Severity
+
+if TYPE_CHECKING:
+    from rulebook.waivers.check import CheckReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """How a check was asked, so that the next commands can be asked alike.
+
+    Attributes:
+        change: the options that gave the change (``--git main...HEAD``).
+        options: the others that count (``--root``, ``--repo``, ``--checkout``).
+        feed: what writes the change to standard input (``git diff main...``), where ``change`` reads it from there.
+        out: the folder to draft into, where a draft's own choice would be another one.
+        content: the address of the knowledge base's repository, where whoever reads the answer may have no clone of it.
+    """
+
+    change: Sequence[str]
+    options: Sequence[str] = ()
+    feed: str = ""
+    out: str = ""
+    content: str = ""
+
+    def command(self, name: str, pr: str, *more: str) -> str:
+        """A command line of ``rulebook waiver``."""
+        words = ["rulebook", "waiver", name, "--pr", pr, *self.change, *self.options, *more]
+        return (f"{self.feed} | " if self.feed else "") + " ".join(map(quote, words))
+
+
+class Step(NamedTuple):
+    """A thing to do, and the command for it where there is one."""
+
+    text: str
+    command: str = ""
+
+
+def next_steps(report: CheckReport, asked: Asked) -> tuple[Step, ...]:
+    """What leads from a failed check to one that passes; nothing after one that passed."""
+    return () if report.passed else tuple(_steps(report, asked))
+
+
+def _steps(report: CheckReport, asked: Asked) -> Iterator[Step]:
+    errors = [finding for finding in report.findings if finding.severity is Severity.ERROR]
+    codes = {finding.code for finding in errors}
+    if codes == {"change-empty"}:
+        return
+    waiver, pr = report.waiver, report.pr
+    misnamed = [f.location.path for f in errors if f.code in _NAMES and f.location.path != waiver]
+    if misnamed:
+        yield Step(
+            f"Give the waiver this pull request's number, in its name, its title and 'pr' (now {misnamed[0]})",
+            f"git mv {quote(misnamed[0])} {quote(waiver)}",
+        )
+    elif "waiver-missing" in codes:
+        if asked.content:
+            name = asked.content.rstrip("/").rpartition("/")[2]
+            yield Step(
+                "Get the knowledge base, if you do not have it",
+                f'git clone {quote(asked.content)} && export RULEBOOK_ROOT="$PWD"/{quote(name)}',
+            )
+        out = ("--out", asked.out) if asked.out else ()
+        where = f", in your clone of {report.repo}" if report.repo else ""
+        yield Step(f"Take the patch out; or draft a waiver{where}", asked.command("new", pr, *out))
+        yield Step(f"Replace every '<!-- write: … -->' of {waiver} with what is so")
+    lines = sorted({finding.location.line for finding in errors if finding.location.path == waiver} - {0})
+    if lines and "waiver-missing" not in codes:
+        numbers = ", ".join(map(str, lines))
+        yield Step(
+            f"Complete {waiver}, {'line' if len(lines) == 1 else 'lines'} {numbers}: what is missing stands above"
+        )
+    if "waiver-missing" not in codes:
+        unnamed = dict.fromkeys(item.patch.path for item in report.patches if item.because.startswith(f"{waiver}: "))
+        if unnamed:
+            yield Step(f"Let {waiver} state what it does not yet: {', '.join(unnamed)}; or take the patch out")
+    unread = [finding.location.path for finding in errors if finding.code == "file-unread"]
+    if unread:
+        yield Step(f"Make plain text of {', '.join(unread)}; or name it in {waiver}, and let a reviewer look at it")
+    yield Step(
+        f"Commit to pull request #{pr} itself: a waiver that another one files does not count",
+        f"git add {quote(waiver)} && git commit && git push",
+    )
+    yield Step("Check again", asked.command("check", pr))
+
+
+#: The codes of waivers that are filed under another name than the pull request's number.
+_NAMES = ("waiver-placeholder", "waiver-number")
