@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, final
+from typing import TYPE_CHECKING, Protocol, final
 
 from rulebook.errors import GitError
 from rulebook.git import process
@@ -15,10 +15,20 @@ if TYPE_CHECKING:
     from types import TracebackType
     from weakref import finalize
 
-    from rulebook.git.repository import Repository
-
 #: Objects that may turn out damaged before a repository is given up.
 MAX_DAMAGED = 20
+
+
+class Place(Protocol):
+    """What a reader needs of a repository."""
+
+    def command(self, args: Sequence[str]) -> tuple[list[str], dict[str, str]]:
+        """The command line and the environment for a git command there."""
+        ...
+
+    def is_partial(self) -> bool:
+        """Whether objects may be missing without anything being wrong."""
+        ...
 
 
 @final
@@ -28,7 +38,7 @@ class BlobReader:
     A context manager. Where nobody closes it, the process ends with the object.
     """
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Place) -> None:
         self._repository = repository
         self._process: subprocess.Popen[bytes] | None = None
         self._finalizer: finalize[..., BlobReader] | None = None
@@ -86,7 +96,7 @@ class ObjectReader:
     #: to hold them, so that neither side waits for the other.
     _BATCH = 60
 
-    def __init__(self, repository: Repository) -> None:
+    def __init__(self, repository: Place) -> None:
         self._repository = repository
         self._channels: dict[str, tuple[subprocess.Popen[bytes], finalize[..., ObjectReader]]] = {}
         self._modern = True
