@@ -95,7 +95,7 @@ def read_log(output: bytes) -> list[LogEntry]:
     for head, about in zip(lines[::2], lines[1::2], strict=False):
         _, identity, *parents = head.decode("ascii").split(" ")
         date, _, subject = about.decode("utf-8", "replace").partition(" ")
-        found.append(LogEntry(identity, tuple(parents), int(date or 0), subject))
+        found.append(LogEntry(identity, tuple(parents), int(date or 0), subject.strip()))
     return found
 
 
