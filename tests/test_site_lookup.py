@@ -10,13 +10,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from gitrepo import GitRepo
+from gitrepo import EXECUTABLE, FILE, SYMLINK, Entry, GitRepo
 from kb import make_kb, rule
+from rulebook.model import Kind
 from rulebook.patterns.syntax import PatternError, compile_patterns, parse
 from rulebook.site.lookup import lookup_data
 from rulebook.store.opening import open_store
-from sitekit import ROOT, ask_command, ask_page, needs_node, run_scripts
+from sitekit import ROOT, ask_command, ask_command_for_texts, ask_page, ask_page_for_texts, needs_node, run_scripts
 from test_changes import BROKEN, CASES, OTHERS
 
 if TYPE_CHECKING:
@@ -210,12 +213,199 @@ def test_names_that_git_quotes(made: Store, tmp_path: Path) -> None:
     assert answers == [ask_command(made, "demo", text, diff=True) for text in texts]
 
 
+def test_what_is_taken_along_is_what_the_command_writes(made: Store, own: Store, tmp_path: Path) -> None:
+    odd = [
+        "xy1/\u202e@me #12 `x` ``y.h",
+        "src/控制面 \U0001f600.py",
+        "src/__init__.py",
+        "1.py",
+        "x|y.py",
+        "<b>&amp;.py",
+    ]
+    lists = ["\n".join(odd), "\n".join(f"none/{number}" for number in range(1200)), "", "README.md"]
+    for store, repo, texts in ((made, "demo", diffs(tmp_path)), (own, "afd-plugin", [])):
+        data = lookup_data(store, repo, str)
+        expected = [ask_command_for_texts(store, repo, text, diff=True) for text in texts]
+        expected += [ask_command_for_texts(store, repo, text.encode(), diff=False) for text in lists]
+        inputs = [*texts, *(text.encode() for text in lists)]
+        assert ask_page_for_texts(tmp_path / "js", data, inputs) == expected
+
+
+# --- changes made by chance -------------------------------------------------------------------
+
+#: Statements of Python in which definitions, documentation strings and signals meet; each is whole by itself.
+STATEMENTS = (
+    "import os\nfrom a import (\n    b,\n    parse_config,\n)\n",
+    'def read(path):\n    """About parse_config."""\n    return parse_config(path)\n',
+    'class Reader:\n    """Text.\n\n    parse_config\n    """\n\n    @staticmethod\n    def read(path):\n        return load(path)\n',
+    "async def write(\n    value,\n    *rest,\n) -> None:\n    await Reader.read(value)\n",
+    "if flag:\n    def inner():\n        'parse_config'\n        return g(1)\nelse:\n    x = '''a\n# b'''  # c\n",
+    "@deco(\n    1,\n)\nclass A: x = 1; y = parse_config(2)\n",
+    "def f(): return '#'; x = 1\n",
+    "try:\n    class B(A):\n        def g(self):\n            pass\nexcept E:\n    控制 = Legacy.run(\\\n        1)\n",
+    "'''not a docstring: parse_config'''\n",
+    "value = TODO(1)\n\n\n",
+    "# parse_config in a comment\n",
+    "x = [\n    1,\n]\n\nif x:\n\treturn_ = f\"{parse_config('a')}\"\n",
+)
+LINES = (
+    *(
+        "int f(int a)",
+        "{",
+        "  return g(a);",
+        "}",
+        "struct s {",
+        "};",
+        "parse_config()",
+        "",
+        "x\ty",
+        "TODO: 控制面",
+        "\x0c",
+    ),
+    *(
+        "legacy.run",
+        "Legacy.run(1)",
+        "--- a/x",
+        "+++ b/x",
+        "@@ -1 +1 @@",
+        "diff --git a/x b/x",
+        "-- ",
+        "x" * 2100 + " TODO",
+    ),
+)
+PATHS = (
+    *("src/a.py", "src/gen/b.py", "src/b.c", "src/x.go", "README.md", "docs/控制 面.md", "xy1/z.h", "a b/c d.js"),
+    *('src/"q".c', "src/tab\tx.h", b"src/na\xefve.txt", "src/\U0001f600.pyi", "b/a/x.md", "tests/t.py"),
+)
+KINDS = {
+    "rules/demo/K-1.md": rule(
+        "K-1", applies_to='["*.py", "*.pyi"]', look_for="[{identifiers: [parse_config, Legacy.run]}]"
+    ),
+    "rules/demo/K-2.md": rule("K-2", look_for="[{identifiers: [控制, g], on: removed}]", severity="note"),
+    "rules/demo/K-3.md": rule("K-3", look_for='[{functions: ["Reader.*", f, "*"], lines: "return", on: added}]'),
+    "rules/demo/K-4.md": rule(
+        "K-4", applies_to='["**"]', look_for="[{lines: ['(?i)\\blegacy\\.', '^\\s*$', 'TODO\\W']}]"
+    ),
+    "rules/demo/K-5.md": rule(
+        "K-5", applies_to='["**"]', look_for="[{lines: '(?<=\\()[^)]+(?=\\))', identifiers: [g, f]}]"
+    ),
+    "rules/demo/K-6.md": rule("K-6", applies_to='["**", "!docs/**"]', look_for="[{changes: [added, copied, renamed]}]"),
+    "rules/demo/K-7.md": rule("K-7", look_for="[{changes: [modified, mode, binary], inside: ['*.[ch]']}]", tags="[ci]"),
+    "rules/demo/K-8.md": rule("K-8", applies_to='["docs/**", "b/"]', look_for="[]", status="contested"),
+    "rules/demo/K-9.md": rule("K-9", applies_to='["*.{js,go}"]', body="`parse_config` and `Legacy.run` are cited.\n"),
+    "rules/demo/K-10.md": rule(
+        "K-10",
+        applies_to='["**/x*"]',
+        look_for="[{functions: ['s', 'g'], inside: ['xy?/**']}]",
+        co_changes="[{when: {identifiers: [TODO]}, then: ['docs/', '*.py']}, {when: ['src/**'], then: ['CHANGES.md'], because: 'it is read'}]",
+    ),
+    "rules/demo/K-11.md": rule(
+        "K-11",
+        applies_to='["elsewhere"]',
+        sources='["demo@0123456789012345678901234567890123456789:src/a.py#read", "demo@0123456789012345678901234567890123456789:src/b.c#L2-L3"]',
+    ),
+    "reviews/owner/name/12.md": RULES["reviews/owner/name/12.md"],
+    "waivers/demo/7.md": "---\ntitle: W\nrepo: demo\npr: 7\nrule: K-3\npatches: [{path: src/a.py}]\n---\nX.\n",
+}
+
+
+@st.composite
+def contents(draw: st.DrawFn, path: str | bytes) -> bytes | Entry:
+    name = path.decode("latin-1") if isinstance(path, bytes) else path
+    if name.endswith((".py", ".pyi")):
+        text = "".join(draw(st.lists(st.sampled_from(STATEMENTS), max_size=5)))
+        data = text.encode()
+    else:
+        data = "\n".join(draw(st.lists(st.sampled_from(LINES), max_size=8))).encode()
+        data += draw(st.sampled_from([b"", b"\n", b"\n", b"\xff\xfe x\n", b"\0\1"]))
+    if draw(st.integers(0, 5)) == 0:
+        data = data.replace(b"\n", b"\r\n")
+    mode = draw(st.sampled_from([FILE] * 6 + [EXECUTABLE]))
+    if not name.endswith((".py", ".pyi")) and draw(st.integers(0, 11)) == 0:
+        return Entry(SYMLINK, "src/a.py")
+    return Entry(mode, data)
+
+
+@st.composite
+def trees(draw: st.DrawFn) -> tuple[dict[str | bytes, bytes | Entry], dict[str | bytes, bytes | Entry]]:
+    """Two versions of a repository, between which files are edited, moved, copied, added and removed."""
+    before = {path: draw(contents(path)) for path in draw(st.lists(st.sampled_from(PATHS), unique=True, max_size=7))}
+    after = dict(before)
+    for path in draw(st.lists(st.sampled_from(PATHS), unique=True, min_size=1, max_size=6)):
+        fate = draw(st.sampled_from(["edit", "remove", "move", "copy"]))
+        if fate in ("move", "copy") and before:
+            origin = draw(st.sampled_from(sorted(before, key=repr)))
+            # What is Python stays Python: the page says that it knows nothing of what Python cannot parse.
+            if repr(origin).rstrip("'").endswith(("py", "pyi")) != repr(path).rstrip("'").endswith(("py", "pyi")):
+                continue
+            after[path] = before[origin]
+            if fate == "move" and origin != path:
+                after.pop(origin, None)
+        elif fate == "remove":
+            after.pop(path, None)
+        else:
+            after[path] = draw(contents(path))
+    return before, after
+
+
+CUT_PYTHON = re.compile(rb'(?s)\.pyi?"?\n(?!.*\ndiff --git ).*[^\n]\Z')
+OPTIONS = st.lists(
+    st.sampled_from(["-M", "-C", "--find-copies-harder", "-U0", "-U9", "-W", "--no-prefix", "--binary", "-R", "-w"]),
+    unique=True,
+    max_size=4,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(versions=trees(), options=OPTIONS, cuts=st.lists(st.floats(0, 1), max_size=3))
+def test_changes_made_by_chance(
+    target: GitRepo, kinds: Store, scripts: Path, versions: tuple[dict, dict], options: list[str], cuts: list[float]
+) -> None:
+    before, after = (target.snapshot(tree) for tree in versions)
+    whole = target.git("diff", *options, before, after)
+    inputs = [(whole, True)] + [(whole[: round(cut * len(whole))], True) for cut in cuts]
+    inputs += [(target.git("diff", "-M", "--name-status", before, after), False)]
+    inputs += [(target.git("diff", "-M", "--name-only", "-z", before, after), False)]
+    # Without a header a beginning is no diff to the page, which takes both; and nothing at all is not asked.
+    inputs = [item for item in inputs if item[0] and (not item[1] or re.match(rb"diff --git [^\n]*\n", item[0]))]
+    answers = ask_page(scripts, lookup_data(kinds, "demo", str), [text for text, _ in inputs])
+    for (text, diff), answer in zip(inputs, answers, strict=True):
+        expected = ask_command(kinds, "demo", text, diff=diff)
+        assert ("error" in answer) == ("error" in expected), text
+        # Whether Python can parse a file whose last line is cut, the page knows in part.
+        if "error" not in expected and not CUT_PYTHON.search(text):
+            assert answer == expected, text
+
+
+@pytest.fixture(scope="module")
+def target(tmp_path_factory: pytest.TempPathFactory) -> GitRepo:
+    return GitRepo(tmp_path_factory.mktemp("target") / "repo")
+
+
+@pytest.fixture(scope="module")
+def kinds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Store]:
+    """A knowledge base with every kind of signal, alone and together."""
+    folder = tmp_path_factory.mktemp("kinds")
+    with open_store(str(make_kb(folder, KINDS)), str(folder / "cache")) as store:
+        assert store.count(Kind.RULE, "demo") == 11
+        yield store
+
+
+@pytest.fixture(scope="module")
+def scripts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("js") / "js"
+
+
 @pytest.mark.parametrize(
     ("text", "wrong"),
     [
         (b"", False),
         (b"\n", False),
         (b"a\0b\n", True),
+        (b"a\0b\0", False),
+        (b"x" * 4096, False),
+        (b"x" * 4097, True),
+        (("\U0001f600" * 4096).encode(), False),
         (b"\x00\xff" * 50, False),
         (b"../up\n", True),
         (b"/etc/x", True),
@@ -225,5 +415,5 @@ def test_names_that_git_quotes(made: Store, tmp_path: Path) -> None:
 def test_lists_of_paths(made: Store, tmp_path: Path, text: bytes, wrong: bool) -> None:
     (answer,) = ask_page(tmp_path / "js", lookup_data(made, "demo", str), [text])
     assert ("error" in answer) is wrong
-    if not wrong and b"\0" not in text:
+    if not wrong or b"\0" not in text:
         assert answer == ask_command(made, "demo", text, diff=False)

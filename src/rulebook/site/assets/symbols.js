@@ -166,10 +166,10 @@ function findName(text) {
 
 // --- whole files ---
 
-/** Definitions and documentation strings by logical lines, or null where brackets or strings stay open. */
+/** Definitions and documentation strings by logical lines, or null where Python could not parse the file. */
 function parsePython(lines) {
   const statements = logicalLines(lines);
-  if (!statements) return null;
+  if (!statements || !isIndentedWell(statements)) return null;
   const names = new Map();
   const docstrings = new Set();
   const open = [];
@@ -205,6 +205,20 @@ function parsePython(lines) {
   closed.sort((one, other) => one.first - other.first || other.last - one.last);
   for (const { first, last: end, name } of closed) for (let line = first; line <= end; line += 1) names.set(line, name);
   return { names, docstrings };
+}
+
+/** Whether blocks begin after colons and nowhere else, and end where one began ("Indentation", Python's reference). */
+function isIndentedWell(statements) {
+  const indents = [0];
+  let begins = false;
+  for (const { indent, endsInColon } of statements) {
+    if (begins !== indent > indents.at(-1)) return false;
+    if (begins) indents.push(indent);
+    while (indents.at(-1) > indent) indents.pop();
+    if (indents.at(-1) !== indent) return false;
+    begins = endsInColon;
+  }
+  return !begins;
 }
 
 function logicalLines(lines) {
