@@ -16,7 +16,8 @@ import time
 from pathlib import Path
 
 from generate import rule_text, write_rules
-from rulebook import index, lookup
+from rulebook import lookup
+from rulebook.index.entries import SCHEMA, Entry, document
 from rulebook.store.opening import open_store
 
 
@@ -50,14 +51,14 @@ def main() -> None:
     print(f"refresh after one edit: {edit * 1000:.0f} ms; 1/{full / edit:.0f} of the full index")
 
 
-def add_alone(folder: str, entries: list[index.Entry]) -> None:
+def add_alone(folder: str, entries: list[Entry]) -> None:
     """Adds the documents with nothing but whoosh around them."""
     from whoosh.filedb.filestore import FileStorage
 
     os.makedirs(folder)
-    writer = FileStorage(folder).create_index(index._SCHEMA).writer()
+    writer = FileStorage(folder).create_index(SCHEMA).writer()
     for entry in entries:
-        writer.add_document(**index._document(entry))
+        writer.add_document(**document(entry))
     writer.commit()
 
 

@@ -41,7 +41,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from build import add_alone
-from rulebook import index, lookup
+from rulebook import lookup
+from rulebook.index import writer
+from rulebook.index.entries import Entry, Refreshed
+from rulebook.index.search import search as search_index
 from rulebook.markdown import outline
 from rulebook.store.opening import open_store
 
@@ -104,7 +107,7 @@ def main() -> None:
 # --- documents --------------------------------------------------------------------------------
 
 
-def read_sections(tree: Path) -> Iterator[index.Entry]:
+def read_sections(tree: Path) -> Iterator[Entry]:
     """The sections of a tree's Markdown files, each from a heading to the next one of any level."""
     for path in sorted([*tree.glob("knowledge/**/*.md"), *tree.glob("doc/**/*.md")]):
         text = re.sub(r"\A---\n.*?\n---\n", "", path.read_text(encoding="utf-8", errors="replace"), flags=re.DOTALL)
@@ -116,7 +119,7 @@ def read_sections(tree: Path) -> Iterator[index.Entry]:
             if len(body) >= SHORTEST_SECTION:
                 name = f"{path.relative_to(tree)}:{heading.line}"
                 # The id is searched as well, and would tell the section's file.
-                yield index.Entry(key=name, group=name, kind="rule", id="", title=heading.text, body=body)
+                yield Entry(key=name, group=name, kind="rule", id="", title=heading.text, body=body)
 
 
 def language(body: str) -> str:
@@ -124,10 +127,10 @@ def language(body: str) -> str:
     return "zh" if 4 * chinese >= len(body) else "" if chinese else "en"
 
 
-def refresh(folder: str, entries: Sequence[index.Entry]) -> index.Refreshed:
+def refresh(folder: str, entries: Sequence[Entry]) -> Refreshed:
     known = {entry.key: entry for entry in entries}
     wanted = {key: hashlib.sha256(repr(entry).encode()).hexdigest() for key, entry in known.items()}
-    return index.refresh(folder, wanted, lambda keys: [known[key] for key in keys])
+    return writer.refresh(folder, wanted, lambda keys: [known[key] for key in keys])
 
 
 # --- queries ----------------------------------------------------------------------------------
@@ -227,7 +230,7 @@ def measure(name: str, folder: str, texts: Sequence[Text], seed: int, *, misses:
             answered = []
             for query in draw(texts, lang, kind, random.Random(f"{seed} {lang} {kind}")):
                 began = time.perf_counter()
-                groups = [hit.group for hit in index.search(folder, query.text)]
+                groups = [hit.group for hit in search_index(folder, query.text)]
                 times.append(time.perf_counter() - began)
                 answered.append((rank(groups, query.right), rank(groups, {query.source})))
                 if misses and answered[-1][0] != 1:
@@ -259,7 +262,7 @@ def report(name: str, answered: Sequence[tuple[int, int]]) -> None:
         print(f"{name:12}{0:8}")
 
 
-def costs(scratch: str, entries: Sequence[index.Entry]) -> None:
+def costs(scratch: str, entries: Sequence[Entry]) -> None:
     """Prints what building and refreshing costs, against whoosh alone adding the same documents."""
     began = time.perf_counter()
     add_alone(f"{scratch}/alone", list(entries))

@@ -23,7 +23,12 @@ FLOORS = (
     ("freshness", "edits"),
     ("checkouts", "sync"),
     ("match",),
-    ("store.opening", "index"),
+    ("store.opening", "index.writer"),
+    ("index.search",),
+    ("index.folder",),
+    ("index.entries",),
+    ("index.analysis",),
+    ("index.engine",),
     ("store.compilation",),
     ("store.query",),
     ("store.folder", "store.records"),
@@ -126,7 +131,7 @@ def test_only_one_room_knows_whoosh_and_only_one_starts_processes() -> None:
         module: {room_of(path) for path in modules() for name, _ in imported(path) if name.split(".")[0] == module}
         for module in ("whoosh", "subprocess")
     }
-    assert who == {"whoosh": {"index"}, "subprocess": {"git.process"}}
+    assert who == {"whoosh": {"index.engine"}, "subprocess": {"git.process"}}
 
 
 def test_a_query_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -7,8 +7,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
-from rulebook import index
 from rulebook.errors import StoreError
+from rulebook.index.entries import Entry, Refreshed
+from rulebook.index.search import search as search_index
+from rulebook.index.writer import refresh as refresh_index
 
 if TYPE_CHECKING:
     from rulebook.model import Kind
@@ -26,7 +28,7 @@ class FoundDocument(NamedTuple):
     fields: tuple[str, ...]
 
 
-def refresh(store: Store, *, progress: Progress | None = None) -> index.Refreshed:
+def refresh(store: Store, *, progress: Progress | None = None) -> Refreshed:
     """Brings the search index in step with ``store``.
 
     Raises:
@@ -44,7 +46,7 @@ def search(
     with _folder(lasting) as folder:
         if lasting is None:
             _refresh(store, folder, progress)
-        hits = index.search(folder, query, limit=limit, kinds=[kind.value for kind in kinds] or None)
+        hits = search_index(folder, query, limit=limit, kinds=[kind.value for kind in kinds] or None)
     rows = {_key(row): row for row in store.documents()}
     found = []
     for hit in hits:
@@ -54,16 +56,16 @@ def search(
     return found
 
 
-def entries(store: Store) -> list[index.Entry]:
+def entries(store: Store) -> list[Entry]:
     """Every document as the search index takes it."""
     return [_entry(row) for row in store.documents()]
 
 
-def _refresh(store: Store, folder: str, progress: Progress | None) -> index.Refreshed:
-    def load(keys: Collection[str]) -> Iterable[index.Entry]:
+def _refresh(store: Store, folder: str, progress: Progress | None) -> Refreshed:
+    def load(keys: Collection[str]) -> Iterable[Entry]:
         return [_entry(row) for row in store.documents() if _key(row) in keys]
 
-    return index.refresh(folder, store.digests(), load, progress=progress)
+    return refresh_index(folder, store.digests(), load, progress=progress)
 
 
 def _lasting(store: Store, progress: Progress | None) -> str | None:
@@ -97,8 +99,8 @@ def _key(row: Row) -> str:
     return f"{row.kind.value}:{row.name}:{row.lang}:{row.path}"
 
 
-def _entry(row: Row) -> index.Entry:
-    return index.Entry(
+def _entry(row: Row) -> Entry:
+    return Entry(
         key=_key(row),
         group=f"{row.kind.value}:{row.name}",
         kind=row.kind.value,
