@@ -116,6 +116,8 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         for name, text in self._beside(content, made, config.site_name, url):
             files.append(File.generated(config, name, content=text))
         config.nav = _navigation(content, config.nav, docs)
+        for file in versions.empty_list(config, self._version):
+            files.append(file)
         return files
 
     def _beside(self, content: Content, made: list[pages.Page], name: str, url: str) -> list[tuple[str, str]]:

@@ -10,6 +10,8 @@ import html
 import os
 from typing import TYPE_CHECKING
 
+from mkdocs.structure.files import File
+
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
@@ -28,6 +30,11 @@ def take_selector(config: MkDocsConfig) -> str | None:
         return None
     del config.extra["version"]
     return os.environ.get(_VARIABLE, "")
+
+
+def empty_list(config: MkDocsConfig, version: str | None) -> list[File]:
+    """The list of versions of a site that has published none yet; publishing puts the real one in its place."""
+    return [File.generated(config, "versions.json", content="[]\n")] if version == "" else []
 
 
 def name_version(output: str, version: str | None) -> str:

@@ -42,10 +42,10 @@ function item({ title, home }) {
 }
 
 const answer = await fetch(new URL("versions.json", root));
-if (answer.ok) {
-  const published = (await answer.json())
-    .filter((known) => !known.properties?.hidden)
-    .map((known) => ({ ...known, home: new URL(`${encodeURIComponent(known.version)}/`, root) }));
+const published = (answer.ok ? await answer.json() : [])
+  .filter((known) => !known.properties?.hidden)
+  .map((known) => ({ ...known, home: new URL(`${encodeURIComponent(known.version)}/`, root) }));
+if (published.length > 0) {
   const known = [newest, ...published];
   const current = known.find((one) => one.version === version)?.title ?? version;
   const button = element("button", "md-version__current", current);
