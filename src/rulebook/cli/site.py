@@ -41,7 +41,7 @@ def site(
     Needs the packages of the extra "site".
     """
     try:
-        from rulebook.site import build, content
+        from rulebook.site import build
     except ImportError:
         raise UsageError(
             "the site needs packages that are not installed", 'pip install "repo-rulebook[site]"'
@@ -54,7 +54,7 @@ def site(
         checkouts=inputs.checkouts(checkout),
         stale=os.path.abspath(stale) if stale else "",
         audits=list(map(os.path.abspath, audit)),
-        today=content.parse_day(today) if today else "",
+        today=today,
     )
     for text in problems:
         terminal.note(f"warning: {text}", quiet=quiet)

@@ -10,9 +10,9 @@ from typing import Any
 
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
-from mkdocs.exceptions import MkDocsException
+from mkdocs.exceptions import Abort, MkDocsException
 
-from rulebook.errors import UnreadableInput
+from rulebook.errors import RulebookError, UnreadableInput
 
 
 class _Collector(logging.Handler):
@@ -47,7 +47,8 @@ def build_site(
         the build's warnings, findings with the severity *error* among them.
 
     Raises:
-        UnreadableInput: the configuration cannot be used, or the content cannot be read.
+        RulebookError: the content, a clone or a stored answer cannot be used.
+        UnreadableInput: the configuration cannot be.
     """
     collector = _Collector()
     logger = logging.getLogger("mkdocs")
@@ -74,7 +75,19 @@ def build_site(
             plugin.config.update({key: value for key, value in given_here.items() if value})
             build(config)
     except MkDocsException as error:
-        raise UnreadableInput(f"the site cannot be built: {error}", "mend it, and build again") from None
+        reason = _reason(error)
+        if reason is not None:
+            raise reason from None
+        # Of an error that it has logged MkDocs raises no more than its name.
+        text = collector.texts[-1] if isinstance(error, Abort) and collector.texts else str(error)
+        raise UnreadableInput(f"the site cannot be built: {text}", "mend it, and build again") from None
     finally:
         logger.removeHandler(collector)
     return collector.texts
+
+
+def _reason(error: BaseException | None) -> RulebookError | None:
+    """What stopped the plugin, behind the errors that MkDocs makes of it."""
+    while error is not None and not isinstance(error, RulebookError):
+        error = error.__cause__ or error.__context__
+    return error
