@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+from gitrepo import hermetic_environ
 
 # A shared machine is slow at times; time is never a test's verdict. A developer's run looks at new examples each time,
 # while a gate that fails by chance would say nothing of the change it stops.
@@ -35,3 +38,9 @@ def hermetic(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathF
     monkeypatch.setenv("HOME", str(home))
     monkeypatch.setenv("XDG_CACHE_HOME", str(home / "cache"))
     monkeypatch.setenv("XDG_CONFIG_HOME", str(home / "config"))
+
+
+@pytest.fixture
+def environ(tmp_path: Path) -> dict[str, str]:
+    """What git is to inherit, and nothing of the machine's own settings in it."""
+    return hermetic_environ(tmp_path / "no-home")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Entry, GitRepo, hermetic_environ
+from gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Entry, GitRepo
 from rulebook.errors import GitError
 from rulebook.git.names import empty_tree, refuse_unsafe
 from rulebook.git.repository import Repository
@@ -26,11 +26,6 @@ def repo(tmp_path: Path) -> GitRepo:
     repo.commit({"src/a.py": "x = 1\n", "old.md": "text\n"})
     repo.commit({"src/a.py": "x = 2\n", "old.md": None})
     return repo
-
-
-@pytest.fixture
-def environ(tmp_path: Path) -> dict[str, str]:
-    return hermetic_environ(tmp_path / "no-home")
 
 
 def wrap_git(folder: Path, script: str) -> str:
