@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from html import escape as html_escape
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urljoin
@@ -11,28 +12,28 @@ from rulebook.ordering import natural_key
 from rulebook.render.data import dump
 from rulebook.render.safe import one_line
 from rulebook.site.content import STATES, Content, waivers_of
-from rulebook.site.words import LANGUAGES
+from rulebook.site.links import relative
+from rulebook.site.words import LANGUAGES, word
+from rulebook.site.writer import Page, prefixed
 
 if TYPE_CHECKING:
     from rulebook.model import Rule
-    from rulebook.site.pages import Page
+    from rulebook.site.guides import Guide
 
 VERSION = 1
 SCHEMA_PLACE = "rules.schema.json"
 
 
-def make_feeds(content: Content, pages: list[Page], *, name: str, url: str) -> Iterator[tuple[str, str]]:
-    """The files beside the pages, each with its place from the site's root.
+def make_feeds(content: Content, *, name: str, url: str) -> Iterator[tuple[str, str]]:
+    """The files beside the pages, each with its place from the site's root; :func:`llms_text` lists the pages.
 
     Args:
         content: what the site shows.
-        pages: its pages.
         name: its name.
         url: where it is published, with ``/`` at its end; empty where that is not known.
     """
     yield "rules.json", dump(rules_data(content, url))
     yield SCHEMA_PLACE, dump(rules_schema())
-    yield "llms.txt", llms_text(pages, name)
     yield "feed.atom", atom_feed(content, name, url)
     counts = freshness_counts(content)
     for state in STATES:
@@ -59,7 +60,7 @@ def _rule_data(content: Content, rule: Rule, url: str) -> dict[str, Any]:
         "tags": list(rule.tags),
         "applies_to": list(rule.applies_to),
         "sources": [source.pin for source in rule.sources],
-        "freshness": content.state_of(rule.id) or None,
+        "freshness": content.state_of(rule) or None,
         "waivers": [waiver.location.path for waiver in waivers_of(content, rule)],
         "superseded_by": list(rule.superseded_by),
         "updated": rule.updated or rule.created or None,
@@ -109,14 +110,37 @@ def rules_schema() -> dict[str, Any]:
     }
 
 
-def llms_text(pages: list[Page], name: str) -> str:
-    """The site's map for language models, in the form of llmstxt.org: Markdown copies of the pages by section."""
-    lines = [f"# {one_line(name)}", "", "> Rules for changes of repositories; each page is also there as Markdown.", ""]
-    for lang in LANGUAGES:
-        lines += [f"## {lang}", ""]
-        lines += [f"- [{_label(page.title)}]({page.address}index.md)" for page in pages if page.lang == lang]
-        lines.append("")
+def llms_text(pages: Sequence[Page], guides: Sequence[Guide], *, name: str, url: str) -> str:
+    """The site's map for language models, in the form of llmstxt.org: the pages' Markdown by section.
+
+    Pages in other languages than the first stand under *Optional*, which that form lets readers leave out.
+
+    Args:
+        pages: the site's own pages.
+        guides: its documentation.
+        name: its name.
+        url: where it is published, with ``/`` at its end; where it is empty, links are relative.
+    """
+    intro = word("home_intro", LANGUAGES[0])
+    lines = [f"# {one_line(name)}", "", f"> {intro} Each page is also there as Markdown, as listed here.", ""]
+    lines += [f"All rules for programs: [rules.json](<{url}rules.json>), [its schema](<{url}{SCHEMA_PLACE}>).", ""]
+    sections: dict[str, list[str]] = {key: [] for key in ("Overview", "Rules", "Review digests", "Waivers")}
+    kinds = {"rule": "Rules", "review": "Review digests", "waiver": "Waivers"}
+    sections["Documentation"] = [_listed(guide.title, "", f"{url}{guide.address}") for guide in guides]
+    sections["Optional"] = []
+    for page in pages:
+        section = kinds[page.document.kind.value] if page.document else "Overview"
+        summary = "" if page.document else page.summary
+        listed = _listed(page.title, summary, f"{url}{page.address}")
+        sections[section if page.lang == LANGUAGES[0] else "Optional"].append(listed)
+    for title, entries in sections.items():
+        if entries:
+            lines += [f"## {title}", "", *entries, ""]
     return "\n".join(lines)
+
+
+def _listed(title: str, summary: str, address: str) -> str:
+    return f"- [{_label(title)}](<{address}index.md>)" + (f": {one_line(summary)}" if summary else "")
 
 
 def _label(title: str) -> str:
@@ -132,7 +156,7 @@ def atom_feed(content: Content, name: str, url: str) -> str:
         '<?xml version="1.0" encoding="utf-8"?>',
         '<feed xmlns="http://www.w3.org/2005/Atom">',
         f"<title>{_xml(name)}</title>",
-        f"<id>{_xml(url or 'urn:rulebook')}</id>",
+        f"<id>{_xml(url or _urn(name))}</id>",
         f"<updated>{latest}</updated>",
         f"<author><name>{_xml(name)}</name></author>",
     ]
@@ -143,13 +167,18 @@ def atom_feed(content: Content, name: str, url: str) -> str:
         lines += [
             "<entry>",
             f"<title>{_xml(f'{rule.id}: {rule.title}')}</title>",
-            f"<id>{_xml(urljoin(url, address) if url else f'urn:rulebook:{quote(address)}')}</id>",
+            f"<id>{_xml(urljoin(url, address) if url else _urn(f'{name}/{address}'))}</id>",
             f"<updated>{_moment(rule)}</updated>",
             f'<link href="{_xml(url + address)}"/>',
             f"<summary>{_xml(f'{rule.status.value}, {rule.severity.value}')}</summary>",
             "</entry>",
         ]
     return "\n".join([*lines, "</feed>", ""])
+
+
+def _urn(text: str) -> str:
+    """An id for what has no address yet: it must be an absolute IRI (RFC 4287, section 4.2.6) and stay the same."""
+    return uuid.uuid5(uuid.NAMESPACE_URL, text).urn
 
 
 def _moment(rule: Rule) -> str:
@@ -186,12 +215,13 @@ def badge(label: str, value: str, colour: str) -> str:
     )
 
 
-def redirects(content: Content, renamed: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    """A page for each former id that leads to the rule's page of today.
+def redirects(content: Content, renamed: Mapping[str, str], script: str) -> Iterator[tuple[str, str]]:
+    """A page for each former id that leads to the rule's page of today, whichever place on it is asked for.
 
     Args:
         content: what the site shows.
         renamed: today's id by the former one.
+        script: the script that keeps what stands behind ``#``, from the site's root; a page without it does not.
 
     Yields:
         the page's place from the site's root, and its HTML.
@@ -200,13 +230,20 @@ def redirects(content: Content, renamed: Mapping[str, str]) -> Iterator[tuple[st
         address = content.addresses.get(("rule", current))
         if address is None or ("rule", former) in content.addresses:
             continue
-        folder = address.rstrip("/").rpartition("/")[0]
-        for prefix in ["", *(f"{lang}/" for lang in LANGUAGES[1:])]:
-            target = f"../{quote(address.rstrip('/').rpartition('/')[2])}/"
-            text = (
-                '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-                f'<title>{html_escape(current)}</title><meta http-equiv="refresh" content="0; url={target}">'
-                f'<link rel="canonical" href="{target}"></head><body><a href="{target}">{html_escape(current)}</a>'
-                "</body></html>\n"
-            )
-            yield f"{prefix}{folder}/{quote(former, safe='')}/index.html", text
+        folder, _, name = address.rstrip("/").rpartition("/")
+        for lang in LANGUAGES:
+            place = f"{prefixed(folder, lang)}/{quote(former, safe='')}"
+            yield f"{place}/index.html", _redirect(lang, former, current, f"../{quote(name)}/", relative(place, script))
+
+
+def _redirect(lang: str, former: str, current: str, target: str, script: str) -> str:
+    title = html_escape(f"{one_line(former)} → {one_line(current)}")
+    return (
+        f'<!doctype html>\n<html lang="{lang}" data-former="{html_escape(former)}"><head><meta charset="utf-8">'
+        '<meta http-equiv="Content-Security-Policy"'
+        " content=\"default-src 'none'; script-src 'self'; base-uri 'none'\">"
+        f'<meta name="robots" content="noindex"><title>{title}</title><link rel="canonical" href="{target}">'
+        f'<script src="{html_escape(script)}"></script>'
+        f'<noscript><meta http-equiv="refresh" content="0; url={target}"></noscript>'
+        f'</head><body><p><a href="{target}">{title}</a></p></body></html>\n'
+    )

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import html
 import json
 import os
 import posixpath
 import re
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from html import escape
+from typing import TYPE_CHECKING, Any, cast
 
 from mkdocs.config import config_options
 from mkdocs.config.base import Config
@@ -26,9 +26,13 @@ from mkdocs.structure.toc import get_toc
 from rulebook.config import find_root
 from rulebook.errors import RulebookError
 from rulebook.render.safe import one_line, several_lines
-from rulebook.site import feeds, lookup, markup, pages, search, versions
+from rulebook.site import feeds, html, lookup, markup, md, search, versions
 from rulebook.site.content import Content, aliases, read_content
+from rulebook.site.guides import Guide, GuideLinks, LinkExtension
+from rulebook.site.links import Host, find_host
+from rulebook.site.pages import make_pages
 from rulebook.site.words import LANGUAGES, word
+from rulebook.site.writer import Page, prefixed, repository_address
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
@@ -37,7 +41,9 @@ if TYPE_CHECKING:
 
 _ASSETS = os.path.join(os.path.dirname(__file__), "assets")
 _ASSETS_PLACE = "assets/rulebook"
+_THEME = os.path.join(os.path.dirname(__file__), "theme")
 _INLINE_SCRIPT = re.compile(r"<script(?P<attributes>[^>]*)>(?P<text>.*?)</script>", re.DOTALL)
+_DOCUMENTATION = word("documentation", LANGUAGES[0])
 _log = get_plugin_logger("rulebook")
 
 
@@ -58,7 +64,11 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
 
     def __init__(self) -> None:
         self._content: Content | None = None
-        self._pages: dict[str, pages.Page] = {}
+        self._host = Host()
+        self._guide_links: GuideLinks | None = None
+        self._guides: dict[str, Guide] = {}
+        self._guide_uri = ""
+        self._pages: dict[str, Page] = {}
         self._navigations: dict[str, Navigation] = {}
         self._version: str | None = None
 
@@ -96,7 +106,24 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         self._version = versions.take_selector(config)
         if self._version is not None:
             config.extra_javascript.append(_module("versions"))
+        self._prepare_guides(config, root, folder)
+        # A site's own templates come first, then ours, then the theme's.
+        config.theme.dirs.insert(1 if config.theme.custom_dir else 0, _THEME)
         return config
+
+    def _prepare_guides(self, config: MkDocsConfig, root: str, folder: str) -> None:
+        def path(there: str, here: str) -> str:
+            return os.path.relpath(os.path.realpath(there), os.path.realpath(here)).replace(os.sep, "/")
+
+        self._host = find_host(
+            config.repo_url or "", config.edit_uri or "", path(config.docs_dir, folder), path(root, folder)
+        )
+        links = self._guide_links = GuideLinks(self._ready(), self._host, path(config.docs_dir, root))
+        self._guides = {}
+        # MkDocs renders one document after another, so the one at hand is the one whose links are asked for.
+        extension = LinkExtension(lambda target: links.outside(self._guide_uri, target))
+        # MkDocs' type knows names of extensions only; Python-Markdown takes either.
+        cast("list[Any]", config.markdown_extensions).append(extension)
 
     def on_files(self, files: Files, *, config: MkDocsConfig) -> Files:
         """Adds the pages and everything that stands beside them."""
@@ -104,27 +131,30 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         docs = [file.src_uri for file in files.documentation_pages()]
         made = [
             page
-            for page in pages.make_pages(content, config.site_name)
+            for page in make_pages(content, config.site_name, self._host)
             if page.address or not any(uri in ("index.md", "README.md") for uri in docs)
         ]
         self._pages = {f"{page.address}index.md": page for page in made}
-        for uri, page in self._pages.items():
-            files.append(File.generated(config, uri, content=page.markdown))
+        for uri in self._pages:
+            files.append(File.generated(config, uri, content=""))
         for name in sorted(os.listdir(_ASSETS)):
             files.append(File.generated(config, f"{_ASSETS_PLACE}/{name}", abs_src_path=os.path.join(_ASSETS, name)))
-        url = (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
-        for name, text in self._beside(content, made, config.site_name, url):
+        for name, text in self._beside(content, config.site_name, _site_url(config)):
             files.append(File.generated(config, name, content=text))
         config.nav = _navigation(content, config.nav, docs)
         for file in versions.empty_list(config, self._version):
             files.append(file)
         return files
 
-    def _beside(self, content: Content, made: list[pages.Page], name: str, url: str) -> list[tuple[str, str]]:
+    def _beside(self, content: Content, name: str, url: str) -> list[tuple[str, str]]:
         from rulebook.store.opening import open_store
 
-        found = list(feeds.make_feeds(content, made, name=name, url=url))
-        found += feeds.redirects(content, {str(former): str(now) for former, now in self.config.renamed.items()})
+        found = list(feeds.make_feeds(content, name=name, url=url))
+        renamed = {str(former): str(now) for former, now in self.config.renamed.items()}
+        for former, now in renamed.items():
+            if ("rule", now) not in content.addresses or ("rule", former) in content.addresses:
+                _log.warning("renamed: %s cannot lead to %s: one is no rule, or the other is", former, now)
+        found += feeds.redirects(content, renamed, f"{_ASSETS_PLACE}/redirect.js")
         with open_store(content.catalog.root) as store:
             for alias in aliases(content):
                 data = lookup.lookup_data(store, alias, content.address_of, content.states())
@@ -140,40 +170,44 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
             for child in tree.children:
                 child.parent = None
             self._navigations[str(tree.title)] = Navigation(tree.children, nav.pages)
+        # The documents are written in one language; readers of the others find them as well.
+        guides = next((item for tree in trees for item in tree.children if item.title == _DOCUMENTATION), None)
+        if isinstance(guides, Section):
+            for lang in LANGUAGES[1:]:
+                section = Section(word("documentation", lang), guides.children)
+                self._navigations[lang].items.append(section)
         return nav
 
     def on_page_markdown(self, markdown: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
-        """Leaves nothing of our own pages to MkDocs' Markdown."""
+        """Leaves nothing of our own pages to MkDocs' Markdown, and keeps that of the documents for their copies."""
         made = self._pages.get(page.file.src_uri)
         if made is None:
+            self._guide_uri = page.file.src_uri
+            if posixpath.basename(page.file.dest_uri) == "index.html":
+                address = page.file.dest_uri.removesuffix("index.html")
+                self._guides[page.file.src_uri] = Guide(page.file.src_uri, address, markdown)
             return markdown
         page.meta["title"] = _plain_title(made.title)
+        if made.summary:
+            page.meta["description"] = _plain_title(made.summary)
+        if made.is_wide:
+            page.meta["hide"] = ["toc"]
         return ""
 
     def on_page_content(self, html: str, *, page: MkDocsPage, config: MkDocsConfig, files: Files) -> str:
-        """Renders our own pages."""
+        """Puts our own pages in place of nothing."""
         made = self._pages.get(page.file.src_uri)
-        if made is None:
-            return html
-        rendered = markup.render(made.markdown, first_id=made.anchor, link=lambda target: self._link(target, made))
-        page.toc = get_toc(_toc(rendered.anchors))
-        text = rendered.html
-        if made.is_tool:
-            text += _form(made.lang, self._ready(), posixpath.relpath(_ASSETS_PLACE, made.address.rstrip("/")))
-        return text
+        return html if made is None else self._print(made, page)
 
-    def _link(self, target: str, page: pages.Page) -> str:
-        """Where a link of a page leads: a document's file becomes its page, another file of the repository nothing."""
-        if page.document is None or re.match(r"(?:[a-z][a-z0-9+.-]*:|#|/)", target, re.IGNORECASE):
-            return target
-        path, _, anchor = target.partition("#")
-        base = posixpath.dirname(page.document.location.path)
-        place = posixpath.normpath(posixpath.join(base, path))
-        content = self._ready()
-        address = content.address_of(f"{place}#{anchor}") or content.address_of(place)
-        if address:
-            return pages.relative(content.address(page.document), address)
-        return target if path.endswith("/") else ""
+    def _print(self, made: Page, page: MkDocsPage) -> str:
+        """Prints one of our own pages, and gives its headings to the theme."""
+        printed = html.print_page(made.title, made.blocks, made.address, anchor=made.anchor)
+        page.toc = get_toc(_toc(printed.anchors))
+        if not made.is_tool:
+            return printed.html
+        return printed.html + _form(
+            made.lang, self._ready(), posixpath.relpath(_ASSETS_PLACE, made.address.rstrip("/"))
+        )
 
     def on_page_context(
         self, context: TemplateContext, *, page: MkDocsPage, config: MkDocsConfig, nav: Navigation
@@ -183,11 +217,18 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         lang = made.lang if made else LANGUAGES[0]
         config.theme["language"] = lang
         address = made.address.removeprefix(f"{lang}/") if made else ""
-        config.extra["alternate"] = [
-            {"name": name, "lang": code, "link": pages.prefixed(address, code) or "."}
-            for code, name in zip(LANGUAGES, ("English", "中文"), strict=True)
-        ]
+        config.extra["alternate"] = _alternates(address)
         context["nav"] = self._navigations.get(lang, nav)
+        return context
+
+    def on_template_context(
+        self, context: TemplateContext, *, template_name: str, config: MkDocsConfig
+    ) -> TemplateContext:
+        """Gives the page for what is not found its words, and the navigation of the first language."""
+        config.extra["alternate"] = _alternates("")
+        context["nav"] = self._navigations.get(LANGUAGES[0], context["nav"])
+        # MkDocs' type knows the theme's names only.
+        cast("dict[str, Any]", context)["rulebook_missing"] = {lang: _missing(lang) for lang in LANGUAGES}
         return context
 
     def on_post_page(self, output: str, *, page: MkDocsPage, config: MkDocsConfig) -> str:
@@ -197,7 +238,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         output = versions.name_version(output, self._version)
         # Only the theme's own scripts are allowed: what stands in the page's text is not looked at.
         frame = output.replace(page.content or "", "") if page.content and made else output
-        return _secured(output, frame, copy=made is not None)
+        return _secured(output, frame, copy=made is not None or page.file.src_uri in self._guides)
 
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
         """Adds the Content-Security-Policy to the page for what is not found."""
@@ -213,9 +254,19 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         """Writes a Markdown copy beside each page, and the search's texts apart from its settings."""
         if config.theme.name == "material":
             search.part_index(config.site_dir)
+
+        def write(place: str, text: str) -> None:
+            with open(os.path.join(config.site_dir, *place.split("/")), "w", encoding="utf-8", newline="\n") as file:
+                file.write(several_lines(text))
+
         for uri, page in self._pages.items():
-            with open(os.path.join(config.site_dir, *uri.split("/")), "w", encoding="utf-8", newline="\n") as file:
-                file.write(several_lines(page.markdown))
+            write(uri, md.print_page(page.title, page.blocks, page.address))
+        assert self._guide_links is not None
+        addresses = {uri: guide.address for uri, guide in self._guides.items()}
+        for guide in self._guides.values():
+            write(f"{guide.address}index.md", self._guide_links.copy(guide, addresses))
+        listed = list(self._pages.values()), list(self._guides.values())
+        write("llms.txt", feeds.llms_text(*listed, name=config.site_name, url=_site_url(config)))
 
     def _ready(self) -> Content:
         assert self._content is not None
@@ -233,11 +284,11 @@ def _navigation(content: Content, given: list[Any] | None, docs: list[str]) -> l
     trees: list[Any] = []
     for lang in LANGUAGES:
         tree: list[Any] = []
-        home = pages.prefixed("", lang) + "index.md"
+        home = prefixed("", lang) + "index.md"
         tree.append({word("home", lang): home})
-        tree.append({word("look_up", lang): pages.prefixed("lookup/index.md", lang)})
-        rules: list[Any] = [pages.prefixed("rules/index.md", lang)]
-        rules += [{alias: pages.prefixed(f"rules/{alias}/index.md", lang)} for alias in aliases(content)]
+        tree.append({word("look_up", lang): prefixed("lookup/index.md", lang)})
+        rules: list[Any] = [prefixed("rules/index.md", lang)]
+        rules += [{alias: prefixed(f"{repository_address(alias)}index.md", lang)} for alias in aliases(content)]
         tree.append({word("rules", lang): rules})
         for key, address in (
             ("places", "places/"),
@@ -245,13 +296,40 @@ def _navigation(content: Content, given: list[Any] | None, docs: list[str]) -> l
             ("waivers", "waivers/"),
             ("stale", "freshness/"),
         ):
-            tree.append({word(key, lang): pages.prefixed(f"{address}index.md", lang)})
+            tree.append({word(key, lang): prefixed(f"{address}index.md", lang)})
         if lang == LANGUAGES[0]:
             more = given if given is not None else [uri for uri in docs if uri not in ("index.md", "README.md")]
             if more:
-                tree.append({"Documentation": more})
+                tree.append({word("documentation", lang): more})
         trees.append({lang: tree})
     return trees
+
+
+def _alternates(address: str) -> list[dict[str, str]]:
+    """The same page in each language, as the theme's switch wants it."""
+    return [
+        {"name": name, "lang": lang, "link": prefixed(address, lang) or "."}
+        for lang, name in zip(LANGUAGES, ("English", "中文"), strict=True)
+    ]
+
+
+def _missing(lang: str) -> dict[str, Any]:
+    """What the page for what is not found says in a language."""
+    places = (("home", "."), ("rules", "rules/"), ("look_up", "lookup/"), ("digests", "reviews/"))
+    links = [{"title": escape(word(key, lang)), "address": prefixed(place, lang)} for key, place in places]
+    return {
+        "title": word("missing", lang),
+        "explanation": word("missing_why", lang),
+        "field": word("missing_field", lang),
+        "search": word("missing_search", lang),
+        "home": prefixed("", lang) or ".",
+        "links": links,
+    }
+
+
+def _site_url(config: MkDocsConfig) -> str:
+    """Where the site is published, with ``/`` at its end, or an empty string."""
+    return (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
 
 
 def _plain_title(title: str) -> str:
@@ -266,7 +344,7 @@ def _toc(anchors: tuple[markup.Anchor, ...]) -> list[Any]:
         while open_levels[-1][0] >= anchor.level:
             open_levels.pop()
         children: list[Any] = []
-        name = html.escape(anchor.title)
+        name = escape(anchor.title)
         open_levels[-1][1].append({"level": anchor.level, "id": anchor.id, "name": name, "children": children})
         open_levels.append((anchor.level, children))
     return root
@@ -298,10 +376,7 @@ def _secured(output: str, frame: str, *, copy: bool = False) -> str:
         meta += '<link rel="alternate " type="text/markdown" href="index.md">'
     output = output.replace("<head>", "<head>" + meta, 1)
     # The theme's script asks for a sitemap beside each page that `[rel=alternate]` finds; a blank is allowed there.
-    output = output.replace('<link rel="alternate" ', '<link rel="alternate " ')
-    # The theme leaves its search dialog without a name.
-    dialog = 'data-md-component="search" role="dialog"'
-    return output.replace(dialog + ">", dialog + ' aria-label="Search">')
+    return output.replace('<link rel="alternate" ', '<link rel="alternate " ')
 
 
 def _form(lang: str, content: Content, assets: str) -> str:

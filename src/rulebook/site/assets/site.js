@@ -1,64 +1,131 @@
-// What the pages do: tables that filter, the look-up form, a page for what is not found.
+// What the pages do: tables that filter and sort, the question on the home page, the page for what is not found.
 
-const zh = document.documentElement.lang.startsWith("zh");
-
-const form = document.getElementById("rulebook-lookup");
+const form = document.querySelector("form.rulebook-lookup");
 if (form) import("./lookup.js").then(({ start }) => start(form));
 
-const FILTERED = new Set(["repository", "status", "severity", "tags", "freshness", "仓库", "状态", "严重程度", "标签", "时效"]);
+/** Between the values of an attribute that holds several, see `html.py`. */
+const SEPARATOR = "\n";
 
-/** Puts a choice above a table for each of its columns that has few values. */
-function addFilters(table) {
-  const rows = [...table.tBodies[0].rows];
-  const columns = [...table.tHead.rows[0].cells]
-    .map((cell, at) => ({ name: cell.textContent.trim(), at, chosen: "" }))
-    .filter(({ name }) => FILTERED.has(name));
-  // A document's own facts stand in a table with a single row.
-  if (columns.length < 4 || rows.length < 2) return;
-  const values = (row, at) => row.cells[at].textContent.split(",").map((text) => text.trim()).filter(Boolean);
-  const bar = document.createElement("div");
-  bar.className = "rulebook-filters";
-  const count = document.createElement("span");
-  count.setAttribute("role", "status");
-  const update = () => {
-    let shown = 0;
-    for (const row of rows) {
-      row.hidden = !columns.every(({ at, chosen }) => !chosen || values(row, at).includes(chosen));
-      shown += row.hidden ? 0 : 1;
-    }
-    count.textContent = `${shown} / ${rows.length}`;
-  };
-  for (const column of columns) {
-    const label = document.createElement("label");
-    const select = document.createElement("select");
-    const known = [...new Set(rows.flatMap((row) => values(row, column.at)))].sort();
-    select.append(new Option(zh ? "全部" : "all", ""), ...known.map((value) => new Option(value)));
-    select.addEventListener("change", () => {
-      column.chosen = select.value;
-      update();
-    });
-    label.append(`${column.name} `, select);
-    bar.append(label);
+/** Filters and sorts a table by what stands in its form; the form stands in the address. */
+class Filtered {
+  constructor(controls) {
+    this.controls = controls;
+    this.output = controls.querySelector("output");
+    this.total = this.output.textContent;
+    this.table = controls.parentElement.querySelector(".rulebook-table");
+    this.body = this.table.tBodies[0];
+    this.rows = [...this.body.rows].map((row, at) => ({
+      row,
+      at,
+      text: row.textContent.toLowerCase(),
+      values: Object.fromEntries(Object.entries(row.dataset).map(([key, value]) => [key, value.split(SEPARATOR)])),
+    }));
+    this.selects = [...controls.querySelectorAll("select")];
+    // The choices stand in the order that a table is sorted by.
+    this.orders = new Map(this.selects.map((select) => [select.name, [...select.options].map((option) => option.value)]));
+    this.sort = "";
+    this.read();
+    controls.addEventListener("input", () => this.apply());
+    controls.addEventListener("submit", (event) => event.preventDefault());
+    controls.addEventListener("reset", () => setTimeout(() => this.apply()));
+    for (const button of this.table.querySelectorAll(".rulebook-sort")) button.addEventListener("click", () => this.sortBy(button));
+    addEventListener("popstate", () => this.read());
   }
-  bar.append(count);
-  const place = table.closest(".md-typeset__scrollwrap") ?? table;
-  place.before(bar);
-  update();
+
+  /** Takes the form's state from the address. */
+  read() {
+    const query = new URLSearchParams(location.search);
+    this.controls.elements.text.value = query.get("text") ?? "";
+    for (const select of this.selects) {
+      const value = query.get(select.name) ?? "";
+      select.value = this.orders.get(select.name).includes(value) ? value : "";
+    }
+    const sort = query.get("sort") ?? "";
+    const heading = this.headings().find((cell) => cell.dataset.key === sort.replace(/^-/, ""));
+    this.order(heading ? sort : "");
+    this.show();
+  }
+
+  headings() {
+    return [...this.table.tHead.rows[0].cells].filter((cell) => cell.dataset.key);
+  }
+
+  apply() {
+    this.show();
+    const query = new URLSearchParams();
+    for (const { name, value } of [this.controls.elements.text, ...this.selects]) if (value) query.set(name, value);
+    if (this.sort) query.set("sort", this.sort);
+    const search = query.size ? `?${query}` : location.pathname;
+    history.replaceState(null, "", search + location.hash);
+  }
+
+  show() {
+    const words = this.controls.elements.text.value.toLowerCase().split(/\s+/).filter(Boolean);
+    const chosen = this.selects.filter((select) => select.value);
+    let shown = 0;
+    for (const { row, text, values } of this.rows) {
+      const fits = chosen.every(({ name, value }) => values[name]?.includes(value)) && words.every((word) => text.includes(word));
+      // Setting what is set already would cost a style of each row.
+      if (row.hidden === fits) row.hidden = !fits;
+      if (fits) shown += 1;
+    }
+    this.output.textContent = shown === this.rows.length ? this.total : this.controls.dataset.counted.replace("{}", shown);
+  }
+
+  /** One click sorts, the next one the other way round, the third one not at all. */
+  sortBy(button) {
+    const { key } = button.closest("th").dataset;
+    this.order(this.sort === key ? `-${key}` : this.sort === `-${key}` ? "" : key);
+    this.apply();
+  }
+
+  order(sort) {
+    if (sort === this.sort) return;
+    this.sort = sort;
+    const key = sort.replace(/^-/, "");
+    const sign = sort.startsWith("-") ? -1 : 1;
+    const order = this.orders.get(key);
+    const rank = ({ at, values }) => (order ? order.indexOf(values[key]?.[0] ?? "") : at);
+    const rows = key ? [...this.rows].sort((a, b) => sign * (rank(a) - rank(b)) || a.at - b.at) : this.rows;
+    this.body.append(...rows.map(({ row }) => row));
+    for (const cell of this.headings()) {
+      if (cell.dataset.key === key) cell.setAttribute("aria-sort", sign > 0 ? "ascending" : "descending");
+      else cell.removeAttribute("aria-sort");
+    }
+  }
 }
 
-for (const table of document.querySelectorAll(".md-content table")) addFilters(table);
+for (const controls of document.querySelectorAll(".rulebook-filters")) new Filtered(controls);
 
-/** On the page for what is not found: a link that searches for the last part of the address. */
-const missing = document.querySelector(".md-content h1");
-if (missing?.textContent.startsWith("404")) {
-  const name = decodeURIComponent(location.pathname.replace(/\/+$/, "").split("/").pop() ?? "");
-  const home = document.querySelector("a.md-logo")?.href;
-  if (name && home) {
-    const link = document.createElement("a");
-    link.href = new URL(`?q=${encodeURIComponent(name)}`, home).href;
-    link.textContent = zh ? `搜索“${name}”` : `Search for “${name}”`;
-    const line = document.createElement("p");
-    line.append(link);
-    missing.after(line);
+/** The question on the home page is answered on the look-up page, which reads it behind the `#`. */
+const question = document.querySelector("form.rulebook-question");
+question?.addEventListener("submit", (event) => {
+  event.preventDefault();
+  const { repo, paths } = question.elements;
+  const target = new URL(question.action);
+  if (paths.value.trim()) target.hash = new URLSearchParams({ repo: repo.value, paths: paths.value });
+  location.assign(target);
+});
+
+/** A link into a folded part of the tree unfolds what is around its target. */
+function unfold() {
+  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let around = target?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
+}
+unfold();
+addEventListener("hashchange", unfold);
+
+/** What is not found: the language that the address tells, and its last part as what to look for. */
+const missing = [...document.querySelectorAll(".rulebook-absent")];
+if (missing.length) {
+  const parts = location.pathname.split("/").filter((part) => part && part !== "index.html");
+  const known = missing.find((section) => parts.includes(section.lang)) ?? missing[0];
+  for (const section of missing) section.hidden = section !== known;
+  let name = parts.at(-1) ?? "";
+  try {
+    name = decodeURIComponent(name);
+  } catch {
+    // What is no UTF-8 is looked for as it stands.
   }
+  known.querySelector("input").value = name;
 }
