@@ -188,6 +188,20 @@ def test_a_page_is_shown_with_the_sections_that_answer_and_what_they_miss() -> N
     assert page[0]["terms"] == {"loader": True, "nowhere": False}
 
 
+def test_the_best_section_is_shown_where_the_title_alone_answers() -> None:
+    docs = [
+        {"location": "p/", "title": "Loaders", "text": ""},
+        {"location": "p/#a", "title": "A", "text": "one loader here"},
+        {"location": "p/#b", "title": "B", "text": "loader, loader, loader"},
+        {"location": "q/", "title": "The loader", "text": "and nothing else"},
+    ]
+    shown = {page[0]["location"]: page for page in search("loader", docs=docs)[0]}
+    head, best, other = shown["p/"]
+    assert (best["location"], other["location"]) == ("p/#b", "p/#a")
+    assert head["score"] == best["score"] > other["score"] > 0
+    assert [item["score"] > 0 for item in shown["q/"]] == [True]
+
+
 def test_texts_come_out_as_text() -> None:
     for query in ("img", "onerror", "src=x", "<img", "&amp;", "x"):
         for page in search(query)[0]:

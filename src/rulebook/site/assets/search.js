@@ -234,9 +234,10 @@ function compare(a, b) {
   return b.full - a.full || b.page.own - a.page.own || b.score - a.score;
 }
 
+/** A page's own text and its sections as the theme takes them: it shows those that score as high as the first one. */
 function present({ hits, terms, has }, whole) {
   const words = Object.fromEntries(terms.map((term, number) => [term.text, has[number]]));
-  return hits
+  const [head, ...sections] = hits
     .filter((hit, number) => number === 0 || (whole && hit.score > 0))
     .map((hit) => ({
       location: hit.section.location,
@@ -245,8 +246,11 @@ function present({ hits, terms, has }, whole) {
       score: hit.score,
       terms: words,
       ...(hit.section.tags && { tags: hit.section.tags }),
-    }))
-    .sort((a, b) => b.score - a.score);
+    }));
+  // Where the title alone answers, the best section tells more than nothing.
+  const best = Math.max(...sections.map(({ score }) => score));
+  if (!head.text && head.score > best && best > 0) head.score = best;
+  return [head, ...sections].sort((a, b) => b.score - a.score);
 }
 
 /** The text around the place where most of the words stand together; nothing where the title alone has them. */
