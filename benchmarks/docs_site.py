@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -17,6 +18,8 @@ from pathlib import Path
 
 from generate import write_paths, write_rules
 from rulebook import site
+from rulebook.catalog import load
+from rulebook.site.history import pin_history
 from rulebook.site.lookup import lookup_data
 from rulebook.store.opening import open_store
 
@@ -75,6 +78,41 @@ def generated_config(folder: Path, count: int) -> Path:
     return config
 
 
+def commit_edits(root: Path, count: int, commits: int) -> int:
+    """Commits a generated knowledge base, then new pins of one rule in a hundred, again and again.
+
+    Returns:
+        how many versions of files there are.
+    """
+    texts = [(root / f"rules/demo/R-{number}.md").read_text(encoding="utf-8") for number in range(count)]
+    stream = []
+    versions = 0
+    for step in range(commits):
+        chosen = range(count) if step == 0 else random.sample(range(count), count // 100)
+        stream.append(f"commit refs/heads/main\ncommitter A <a@b.invalid> {1767225600 + step} +0000\ndata 5\nRepin\n")
+        for number in chosen:
+            text = re.sub("demo@[0-9a-f]{40}", f"demo@{random.getrandbits(160):040x}", texts[number])
+            stream.append(f"M 100644 inline rules/demo/R-{number}.md\ndata {len(text.encode())}\n{text}\n")
+            versions += 1
+    git = ["git", "-C", str(root)]
+    subprocess.run([*git, "init", "-q", "-b", "main"], check=True)
+    subprocess.run([*git, "fast-import", "--quiet"], input="".join(stream).encode(), check=True)
+    subprocess.run([*git, "reset", "-q", "--hard"], check=True)
+    return versions
+
+
+def history_seconds(root: Path) -> float:
+    """From a knowledge base's documents to the history of their pins: the best of three processor times, git's too."""
+    documents = load(str(root)).documents
+    best = float("inf")
+    for _ in range(3):
+        begun = sum(os.times()[:4])
+        found = pin_history(str(root), documents)
+        best = min(best, sum(os.times()[:4]) - begun)
+        assert len(found.changes) == len(documents)
+    return best
+
+
 def script_milliseconds(folder: Path, root: Path, repo: str, paths: list[str]) -> list[float]:
     """Five times from parsed data and pasted text to the answer, in milliseconds; the first one is cold."""
     shutil.copytree(ASSETS, folder, dirs_exist_ok=True)
@@ -102,6 +140,14 @@ def main() -> None:
             each[count] = seconds / count
             print(f"{count} generated rules: {seconds:.1f} s, {1000 * each[count]:.1f} ms a rule")
         print(f"cost of a rule, 1,000 against 100: {each[1000] / each[100]:.2f} (<= 1)")
+        for count in (100, 1000):
+            root = scratch / f"history-{count}"
+            write_rules(root, count)
+            versions = commit_edits(root, count, 500)
+            seconds = history_seconds(root)
+            each[count] = seconds / count
+            print(f"history of {count} rules, 500 commits, {versions:,} versions: {seconds:.2f} s")
+        print(f"cost of a rule's history, 1,000 against 100: {each[1000] / each[100]:.2f} (about 1)")
         random.seed(1)
         history = (ROOT / "tests/data/afd-plugin-history.jsonl").read_text().splitlines()
         known = sorted({item[1] for line in history for item in json.loads(line)["changes"]})
