@@ -323,6 +323,21 @@ def test_a_move_that_renews_as_well(kb: GitRepo) -> None:
     assert told(kb, "R-2") == [("move", (pin(B),), (), ())]
 
 
+@pytest.mark.parametrize("back", [False, True], ids=["renamed", "its id is in use again"])
+def test_a_rule_takes_the_history_of_its_former_ids_along(kb: GitRepo, back: bool) -> None:
+    kb.commit({PLACE: text(pin(A))}, "begin")
+    kb.commit({PLACE: None, "rules/R-2.md": text(pin(A), identity="R-2")}, "rename")
+    kb.commit({"rules/R-2.md": None, "rules/R-3.md": text(pin(B), identity="R-3")}, "again")
+    if back:
+        kb.commit({PLACE: text(pin(C))}, "another rule")
+    root = str(kb.path)
+    renamed = {"R-1": "R-3", "R-2": "R-3", "R-0": "R-9"}
+    found = pin_history(root, load(root).documents, renamed=renamed, environ=kb.environ)
+    subjects = {key[1]: [change.subject for change in changes] for key, changes in found.changes.items()}
+    kept = {"R-1": ["another rule", "begin"], "R-3": ["again", "rename"]}
+    assert subjects == (kept if back else {"R-3": ["again", "begin"]})
+
+
 def test_rules_of_a_page_share_its_pins(kb: GitRepo) -> None:
     kb.commit({"rules/page.md": page("R-1", pins=[pin(A)])}, "one")
     kb.commit({"rules/page.md": page("R-1", "R-2", pins=[pin(A)])}, "two")

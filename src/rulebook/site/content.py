@@ -50,8 +50,6 @@ class Content:
     waivers: Sequence[FiledWaiver]
     twins: Mapping[tuple[str, str, str], Document]
     addresses: Mapping[tuple[str, str], str]
-    #: The verdicts by the owner's id alone; :meth:`verdicts` tells a rule from a digest.
-    pins: Mapping[str, Sequence[Verdict]]
     #: By the id of the rule, and by the document's file.
     _waivers_from: Mapping[str, Sequence[FiledWaiver]] = field(default_factory=dict)
     _waivers_at: Mapping[str, FiledWaiver] = field(default_factory=dict)
@@ -67,13 +65,11 @@ class Content:
         """The verdicts on those of a document's pins that were checked, in their order."""
         return [found for source in document.sources if (found := self.verdict(document, source.pin)) is not None]
 
-    def state_of(self, document: Document | str) -> str:
+    def state_of(self, document: Document) -> str:
         """The worst state of a document's sources, or an empty string where none was checked.
 
         Where some were not, they count as ``unverifiable``: fresh is only said of what was looked at.
         """
-        if isinstance(document, str):
-            document = next(rule for rule in self.catalog.rules if rule.id == document)
         states = [str(verdict["state"]) for verdict in self.verdicts(document)]
         if 0 < len(states) < len(document.sources):
             states.append(State.UNVERIFIABLE.value)
@@ -122,6 +118,7 @@ def read_content(
     stale: str = "",
     audits: Sequence[str] = (),
     today: str = "",
+    renamed: Mapping[str, str] | None = None,
 ) -> Content:
     """Reads a knowledge base for the site.
 
@@ -131,6 +128,7 @@ def read_content(
         stale: a file that ``rulebook stale --format json`` wrote, used for repositories without a clone.
         audits: files that ``rulebook waiver audit --format json`` wrote, used likewise.
         today: the day to hold waivers against, ``YYYY-MM-DD``; by default this one.
+        renamed: today's id of a rule by a former one.
 
     Raises:
         NoKnowledgeBase: there is none.
@@ -163,11 +161,10 @@ def read_content(
         catalog=catalog,
         findings=findings,
         heads=heads,
-        history=pin_history(root, catalog.documents),
+        history=pin_history(root, catalog.documents, renamed=renamed),
         waivers=waivers,
         twins=twins,
         addresses=addresses,
-        pins={d.id: [v for s in d.sources if (v := verdicts.get((*d.key, s.pin)))] for d in catalog.documents},
         _waivers_from=waivers_from,
         _waivers_at={item.document.location.path: item for item in waivers if item.document is not None},
         _verdicts=verdicts,

@@ -20,6 +20,7 @@ from rulebook.errors import GitError
 from rulebook.files import FOLDERS, MAX_BYTES, split_language
 from rulebook.git.repository import Repository
 from rulebook.lifecycle import place_in
+from rulebook.model import Kind
 from rulebook.parse import parse_file
 from rulebook.pins import Pin, PinError, parse_pin
 from rulebook.site.hosts import commit_link, web_address
@@ -101,20 +102,32 @@ class PinHistory:
         return self.changes.get(document.key, ())
 
 
-def pin_history(root: str, documents: Iterable[Document], *, environ: Mapping[str, str] | None = None) -> PinHistory:
+def pin_history(
+    root: str,
+    documents: Iterable[Document],
+    *,
+    renamed: Mapping[str, str] | None = None,
+    environ: Mapping[str, str] | None = None,
+) -> PinHistory:
     """The history of documents' sources; unknown where there is no git, no repository or no commit.
 
     Args:
         root: the knowledge base's folder.
         documents: as they are now. Of those with one id the first counts; twins are passed over.
+        renamed: today's id of a rule by a former one, whose history it takes over unless that id is in use again.
         environ: what git inherits from (default: this process's environment).
     """
     current: dict[Key, Pins | None] = {}
     for document in documents:
         if not split_language(document.location.path)[1]:
             current.setdefault(document.key, _pins(document))
+    former = {
+        (Kind.RULE.value, old): (Kind.RULE.value, new)
+        for old, new in (renamed or {}).items()
+        if (Kind.RULE.value, old) not in current
+    }
     try:
-        return _read(Repository.discover(root, environ=environ), root, current)
+        return _read(Repository.discover(root, environ=environ), root, current, former)
     except GitError as error:
         return PinHistory(because=error.message)
 
@@ -180,13 +193,15 @@ def _parse(texts: Iterable[str]) -> dict[str, Pin]:
 # --- the log ----------------------------------------------------------------------------------
 
 
-def _read(repository: Repository, root: str, current: Mapping[Key, Pins | None]) -> PinHistory:
+def _read(
+    repository: Repository, root: str, current: Mapping[Key, Pins | None], former: Mapping[Key, Key]
+) -> PinHistory:
     place = place_in(repository, root)
     if place is None:
         return PinHistory(because=f"{root} is in no working tree")
     log = repository.history(*(f"{place}{folder}" for folder in FOLDERS))
     edge = repository.cut_commits(entry.id for entry in log if not entry.parents)
-    versions = _Versions(repository, place, log)
+    versions = _Versions(repository, place, log, former)
     committed, head = _follow(log, versions, edge, current.keys())
     order = _order(log)
     links = _links(repository, {entry.id for changes in committed.values() for entry, _ in changes})
@@ -307,8 +322,9 @@ class _Versions:
         missing: whether some contents are not in this clone.
     """
 
-    def __init__(self, repository: Repository, place: str, log: Sequence[LogEntry]) -> None:
+    def __init__(self, repository: Repository, place: str, log: Sequence[LogEntry], former: Mapping[Key, Key]) -> None:
         self._place = place
+        self._former = former
         ids = {
             c.new_id
             for entry in log
@@ -330,7 +346,8 @@ class _Versions:
                 edits.append((path, {}))
                 continue
             if (path, change.new_id) not in self._parsed:
-                self._parsed[path, change.new_id] = _documents(path, self._contents[change.new_id])
+                found = _documents(path, self._contents[change.new_id])
+                self._parsed[path, change.new_id] = {self._former.get(key, key): pins for key, pins in found.items()}
             edits.append((path, self._parsed[path, change.new_id]))
         return edits
 

@@ -93,6 +93,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
                 stale=place(self.config.stale) if self.config.stale else "",
                 audits=[place(str(audit)) for audit in audits if audit],
                 today=str(self.config.today),
+                renamed={str(former): str(now) for former, now in self.config.renamed.items()},
             )
         except RulebookError as error:
             raise PluginError(f"rulebook: {error.message} ({error.hint})") from None

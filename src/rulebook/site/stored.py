@@ -83,4 +83,4 @@ def _read(path: str, command: str, check: Callable[[dict[str, Any]], None]) -> d
     except (ValueError, TypeError, AttributeError, RecursionError) as error:
         message = f"{path} is no answer of '{command}': {error}"
         raise UnreadableInput(message, "write it again, with --format json") from None
-    return data
+    return dict(data)
