@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -96,6 +97,12 @@ def test_every_room_has_a_floor() -> None:
     assert {
         name for name in without if not holds_only_a_docstring(PACKAGE / name.replace(".", "/") / "__init__.py")
     } == set()
+
+
+def test_the_plan_names_every_room() -> None:
+    plan = (PACKAGE.parent.parent / "docs/architecture.md").read_text(encoding="utf-8").split("```")[1]
+    words = set(re.findall(r"\w+", plan))
+    assert {part for name in HEIGHT for part in name.split(".")} - words == {"__main__"}
 
 
 def holds_only_a_docstring(path: Path) -> bool:
