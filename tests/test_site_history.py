@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from gitrepo import SYMLINK, Entry, GitRepo
 from kb import CONFIG, rule
-from rulebook.catalog import load
+from rulebook.catalog import is_twin, load
 from rulebook.pins import parse_pin
 from rulebook.site.history import Extent, PinChange, PinHistory, Repin, compare, pin_history
 from rulebook.site.hosts import commit_link, file_link, web_address
@@ -404,6 +404,27 @@ def test_odd_names_of_files(kb: GitRepo, path: str) -> None:
     kb.commit({path: text(pin(A))}, "begin")
     kb.commit({path: text(pin(B))}, "renew")
     assert [entry[0] for entry in told(kb)] == ["renew", "begin"]
+
+
+NAMES = st.text("aR.-_ zh", min_size=1, max_size=6).filter(lambda name: name not in (".", ".."))
+
+
+@settings(max_examples=25)
+@given(paths=st.lists(st.tuples(st.lists(NAMES, max_size=2), NAMES, st.sampled_from([".md", ".zh.md", ".txt", ""]))))
+def test_what_a_catalog_reads_has_a_history(
+    paths: list[tuple[list[str], str, str]], tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    repo = GitRepo(tmp_path_factory.mktemp("names") / "kb")
+    files: dict[str | bytes, str | bytes | Entry] = {"rulebook.toml": CONFIG, PLACE: text(pin(A))}
+    for number, (folders, name, ending) in enumerate(paths):
+        # Each in a folder of its own, so that no file stands where another one needs a folder.
+        files["/".join(["rules", str(number), *folders, name + ending])] = text(pin(A), identity=f"R-{number + 2}")
+    repo.snapshot(files)
+    repo.git("reset", "-q", "--hard", "main")
+    found = history(repo)
+    documents = [document for document in load(str(repo.path)).documents if not is_twin(document)]
+    assert found.changes.keys() == {document.key for document in documents}
+    assert all(change.commit for changes in found.changes.values() for change in changes)
 
 
 def test_a_name_that_is_no_utf8_and_a_link_are_no_content(kb: GitRepo) -> None:
