@@ -202,6 +202,17 @@ def test_the_best_section_is_shown_where_the_title_alone_answers() -> None:
     assert [item["score"] > 0 for item in shown["q/"]] == [True]
 
 
+def test_tags_are_searched_and_a_boost_counts() -> None:
+    docs = [
+        {"location": "a/", "title": "A", "text": "word", "tags": ["Sundry"]},
+        {"location": "b/", "title": "B", "text": "word", "boost": 2},
+        {"location": "c/", "title": "C", "text": "word"},
+    ]
+    tagged, plain = search("sundry", "word", docs=docs)
+    assert [(page[0]["location"], page[0]["tags"]) for page in tagged] == [("a/", ["Sundry"])]
+    assert [page[0]["location"] for page in plain] == ["b/", "a/", "c/"]
+
+
 def test_texts_come_out_as_text() -> None:
     for query in ("img", "onerror", "src=x", "<img", "&amp;", "x"):
         for page in search(query)[0]:

@@ -70,20 +70,22 @@ class Term {
 
 class Search {
   /**
-   * @param {{location: string, title: string, text: string, tags?: string[]}[]} docs a page's own text before its sections
+   * @param {{location: string, title: string, text: string, tags?: string[], boost?: number}[]} docs sections, a page's
+   *   own text before the others
    * @param {string[]} trees the languages whose pages lie in a folder of that name; all others are in the first language
    * @param {string} lang the reader's language
    */
   constructor(docs, trees, lang) {
     const own = trees.includes(lang) ? lang : undefined;
     const pages = new Map();
-    for (const { location, title, text, tags } of docs) {
+    for (const { location, title, text, tags, boost = 1 } of docs) {
       const [address] = location.split("#");
       if (!pages.has(address)) {
         const tree = trees.find((name) => address.startsWith(`${name}/`));
-        pages.set(address, { own: tree === own, document: tree ? address.slice(tree.length + 1) : address, sections: [] });
+        const document = tree ? address.slice(tree.length + 1) : address;
+        pages.set(address, { own: tree === own, document, boost, sections: [] });
       }
-      const section = { location, tags, title: plain(title), text: plain(text) };
+      const section = { location, tags, title: plain(title), text: [plain(text), ...(tags ?? [])].join(" ") };
       section.foldedTitle = section.title.toLowerCase();
       section.foldedText = section.text.toLowerCase();
       pages.get(address).sections.push(section);
@@ -217,7 +219,7 @@ function rate(candidate, weights, row) {
     const heading = IN_HEADING * strongest(sections.flatMap((hit) => hit.title[number]));
     return sum + weight * (title + heading + saturated(candidate.hits.flatMap((hit) => hit.text[number])));
   }, 0);
-  candidate.score = total * most;
+  candidate.score = total * most * candidate.page.boost;
 }
 
 function strongest(found) {
