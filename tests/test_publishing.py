@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from basekit import pin, target, write_rule
 from publishkit import SITE_URL, STEPS, WORKFLOW, Repository
 
 pytest.importorskip("mike", reason="mike is not installed")
@@ -159,10 +160,28 @@ def test_content_with_errors_is_not_published(repository: Repository) -> None:
     assert repository.git("for-each-ref", "refs/heads/gh-pages") == ""
 
 
+JUDGED = ("Judge freshness and patches where the targets can be fetched", "Build", "Publish")
+
+
 @pytest.mark.slow
 def test_what_cannot_be_judged_is_said_and_does_not_stop_the_site(repository: Repository) -> None:
-    done = repository.run(
-        "main", steps=("Judge freshness and patches where the targets can be fetched", "Build", "Publish")
-    )
+    done = repository.run("main", steps=JUDGED)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "not checked" in repository.read("rules/target/R-1/index.html")
+
+
+@pytest.mark.slow
+def test_freshness_is_that_of_the_fetched_targets(repository: Repository) -> None:
+    made, old = target(repository.folder)
+    (repository.work.path / "rulebook.toml").write_text(f'[repos.target]\nurl = "{made.path}"\n')
+    write_rule(repository.work.path, "R-3", [pin(old, "gone.py")])
+    repository.commit("One whose source is gone.", "R-4")
+    done = repository.run("main", steps=JUDGED)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "no freshness" not in done.stdout
+    states = {rule["id"]: rule["freshness"] for rule in json.loads(repository.read("rules.json"))["rules"]}
+    assert states["R-3"] == "gone"
+    repository.tag("v1")
+    repository.run("v1", steps=JUDGED)
+    states = {rule["id"]: rule["freshness"] for rule in json.loads(repository.read("v1/rules.json"))["rules"]}
+    assert states["R-3"] == "gone"
