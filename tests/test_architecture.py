@@ -55,6 +55,8 @@ FLOORS = (
     ("metadata", "markdown", "patterns.compiled"),
     ("verdicts",),
     ("files", "pins", "regexes", "config", "ordering", "spelling"),
+    ("backtracking",),
+    ("charsets",),
     ("model",),
     ("errors",),
 )

@@ -24,6 +24,7 @@ from rulebook.model import (
     Status,
 )
 from rulebook.patterns.syntax import parse
+from rulebook.regexes import MAX_LINE, compile_bounded
 from rulebook.symbols import outline_sides
 
 
@@ -189,6 +190,71 @@ def test_long_line_is_quoted_short(base: Base) -> None:
     assert (len(text), text[-1]) == (QUOTE, "…")
 
 
+DEAR = "a*a*a*b"
+
+
+def limit_of(pattern: str) -> int:
+    return compile_bounded(pattern).limit
+
+
+def behind(limit: int, shown: str) -> str:
+    """A line that shows something behind its first ``limit`` characters."""
+    return "." * limit + shown
+
+
+@pytest.mark.parametrize("pattern", ["needle", DEAR], ids=["cheap", "dear"])
+def test_what_stands_behind_the_limit_of_an_expression_is_told_not_denied(base: Base, pattern: str) -> None:
+    limit = limit_of(pattern)
+    base.rule("R", look_for=[{"lines": pattern}])
+    base.rule("OTHER", look_for=[{"lines": "^other"}])
+    shown = "needle ab"
+    got = base.diff(edit("a", added=["short", behind(limit - len(shown), shown)]))
+    assert (got.rules["R"], got.json["notes"]) == ("direct", [])
+    got = base.diff(edit("a", added=["short", behind(limit, shown)]))
+    assert got.rules["R"] == "possible"
+    (note,) = got.json["notes"]
+    assert f"of a:2, {limit:,} of {limit + len(shown):,} characters" in note
+    assert ("OTHER" in note) is (len(shown) + limit > MAX_LINE)
+
+
+@pytest.mark.parametrize(
+    ("signal", "lines"),
+    [
+        ({"lines": DEAR}, [behind(limit_of(DEAR), "x"), "ab"]),
+        ({"lines": [DEAR, "^[.]"]}, [behind(limit_of(DEAR), "x")]),
+        ({"lines": DEAR, "on": "removed"}, [behind(limit_of(DEAR), "ab")]),
+        ({"lines": DEAR, "functions": "f"}, [behind(limit_of(DEAR), "ab")]),
+        ({"lines": DEAR, "identifiers": "name"}, [behind(limit_of(DEAR), "ab")]),
+    ],
+    ids=["shown-elsewhere", "shown-by-another", "other-side", "other-function", "other-name"],
+)
+def test_a_cut_line_that_could_change_nothing_is_not_told(base: Base, signal: object, lines: list[str]) -> None:
+    base.rule("R", look_for=[signal])
+    assert base.diff(edit("a", added=lines)).json["notes"] == []
+
+
+def test_a_cut_line_that_may_ask_for_a_co_change_is_told(base: Base) -> None:
+    base.rule("R", look_for=[], co_changes=[{"when": {"lines": DEAR}, "then": "b", "because": "x"}])
+    got = base.diff(edit("a", added=[behind(limit_of(DEAR), "ab")]))
+    assert got.rules == {"R": "direct"}
+    assert "What R looks for" in got.json["notes"][0]
+    assert base.diff(edit("a", added=["ab", behind(limit_of(DEAR), "ab")])).json["notes"] == []
+
+
+def test_explain_tells_the_cut_lines_of_its_rule_alone(base: Base) -> None:
+    base.rule("R", look_for=[{"lines": DEAR}])
+    base.rule("OTHER", look_for=[{"lines": "other"}])
+    diff = edit("a", added=[behind(limit_of(DEAR), "ab")]).encode()
+    assert "What R looks for" in base.ask("explain", "R", "--diff", "-", stdin=diff).err
+    assert "long" not in base.ask("explain", "OTHER", "--diff", "-", stdin=diff).err
+
+
+def test_identifiers_are_found_however_long_the_line(base: Base) -> None:
+    base.rule("R", look_for=[{"identifiers": "needle"}])
+    got = base.diff(edit("a", added=[behind(MAX_LINE * 3, " needle ")]))
+    assert (got.rules, got.json["notes"]) == ({"R": "direct"}, [])
+
+
 def test_broken_expression_is_a_finding_and_the_others_count(base: Base) -> None:
     base.rule("R", look_for=[{"lines": ["(", "there"]}])
     assert base.ask("lint").code == 1
@@ -296,7 +362,7 @@ def test_two_conditions_ask_for_the_same_place_once(base: Base) -> None:
 def test_signal_that_wants_lines_is_not_judged_where_they_are_unknown() -> None:
     change = FileChange(path="a")
     hits = [PathHit(change, "a", Side.BOTH, parse("**"))]
-    assert find_reasons(Signal(lines=("x",)), hits, Evidence(ChangeSet(files=(change,)))) == ([], False)
+    assert find_reasons(Signal(lines=("x",)), hits, Evidence(ChangeSet(files=(change,)))) == ([], False, ())
 
 
 def test_blank_lines_say_nothing() -> None:

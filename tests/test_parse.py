@@ -144,12 +144,12 @@ Text.
     assert document.applies_to == ("src/{a,b}/**",)
     assert document.look_for == (
         Signal(identifiers=("Name", "other_name"), inside=("src/a/**",), on=On.ADDED),
-        Signal(functions=("C.close",), lines=("^x", "^y"), on=On.REMOVED),
+        Signal(functions=("C.close",), lines=("^x", "^y"), on=On.REMOVED, limits=(2000, 2000)),
         Signal(changes=("added", "deleted")),
     )
     assert document.co_changes == (
         CoChange(
-            when=Signal(lines=(r"register\(",), inside=("src/a/x.py",)),
+            when=Signal(lines=(r"register\(",), inside=("src/a/x.py",), limits=(2000,)),
             then=("README.md", "docs/**"),
             because="it is shown there",
         ),
@@ -207,7 +207,8 @@ RULES = [
     ("look_for", "{identifier: [x]}", "key-unknown", "did you mean 'identifiers'?"),
     ("look_for", "[{on: added}]", "signal-empty", "known"),
     ("look_for", "[{lines: '('}]", "signal-regex", "mend"),
-    ("look_for", "[{lines: '(a+)+'}]", "signal-regex", "mend"),
+    ("look_for", "[{lines: '(a+)+'}]", "signal-regex", "begin each turn with a character"),
+    ("look_for", "[{lines: '.*a.*b.*c.*d'}]", "signal-regex", "[^,]*, for .*,"),
     ("look_for", "[{identifiers: {a: b}}]", "value-type", "write identifiers"),
     ("look_for", "[{identifiers: [a, '']}]", "value-empty", "fill it in"),
     ("look_for", "[{functions: [[f]]}]", "value-type", "quote"),

@@ -10,6 +10,7 @@ from rulebook.model import Kind
 from rulebook.parse import parse_file
 from rulebook.waivers.detect import scan_file
 from rulebook.waivers.excuse import waived_by
+from rulebook.waivers.patches import Sureness
 from rulebook.waivers.policy import PatchKind, Role, parse_policy, policies
 from waiverkit import RULE, policy, rule
 
@@ -68,6 +69,17 @@ def test_a_pattern_of_its_own():
     assert findings == []
     (patch,) = scan_file("scripts/a.sh", "modprobe x\necho modprobe\n", found).patches
     assert (patch.kind, patch.target, patch.line) == (PatchKind.CUSTOM, "kernel", 1)
+
+
+def test_what_a_pattern_did_not_look_at_is_a_possible_patch():
+    text = RULE.replace("  configs:", "  patterns:\n    - {target: kernel, lines: 'modprobe '}\n  configs:")
+    found, _ = parse_policy(rule(text))
+    for command, sureness in [
+        ("echo " + "x" * 1_000 + " modprobe y", Sureness.LIKELY),
+        ("echo " + "x" * 3_000 + " modprobe y", Sureness.POSSIBLE),
+    ]:
+        (patch,) = scan_file("scripts/a.sh", command, found).patches
+        assert (patch.target, patch.sureness) == ("kernel", sureness)
 
 
 def test_only_the_kinds_that_a_policy_names_count():

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rulebook import scope
 from rulebook.errors import UsageError
-from rulebook.match import Evidence, PathHit, match_rule, order_reasons, rank
+from rulebook.match import Evidence, PathHit, cut_note, match_rule, order_reasons, rank
 from rulebook.model import (
     AppliesReport,
     ChangeSet,
@@ -118,7 +118,7 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
         unmatched=tuple(change.path for change in changes.files if id(change) not in covered),
         examined_rules=store.count(Kind.RULE, repo),
         examined_reviews=store.count(Kind.REVIEW),
-        notes=(*changes.notes, *([store.trouble] if store.trouble else [])),
+        notes=tuple(filter(None, (*changes.notes, cut_note(rules), store.trouble))),
         hints=tuple(_hints(changes, rules, owners.values())),
     )
 
@@ -294,10 +294,12 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
         for path, _ in change.sides()
     ]
     match = None
+    notes = changes.notes if changes else ()
     if changes is not None and not inert:
         place = Location(row.path, row.line)
         rules = applies(store, changes, row.repo, checkout=checkout).rules
         match = next((match for match in rules if match.location == place), None)
+        notes = tuple(filter(None, (*notes, cut_note([match]) if match else "")))
     return ExplainReport(
         rule=row,
         repo=row.repo,
@@ -306,7 +308,7 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
         paths=tuple(explained),
         inert=inert,
         files=changes.files if changes else (),
-        notes=changes.notes if changes else (),
+        notes=notes,
     )
 
 

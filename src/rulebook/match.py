@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rulebook.model import (
     ChangeSet,
     CoChange,
+    Cut,
     FileChange,
     Line,
     MissingCoChange,
@@ -33,7 +34,7 @@ from rulebook.model import (
 )
 from rulebook.ordering import natural_key
 from rulebook.patterns.compiled import Pattern, PatternList, specificity
-from rulebook.regexes import MAX_LINE, RegexError, compile_bounded
+from rulebook.regexes import MAX_LINE, Expression, RegexError, compile_bounded, compile_checked
 
 if TYPE_CHECKING:
     from rulebook.symbols import Outline
@@ -67,6 +68,20 @@ class _FileLines:
     outline_of: Callable[[Side], Outline]
 
 
+class Found(NamedTuple):
+    """Where a signal is met.
+
+    Attributes:
+        reasons: one for each pattern and path, at the first line that shows it.
+        judged: whether the signal could be judged in every path (it cannot where lines are wanted and unknown).
+        cuts: the lines that might show it further on; none where it is met elsewhere.
+    """
+
+    reasons: list[Reason]
+    judged: bool
+    cuts: tuple[Cut, ...] = ()
+
+
 @dataclass(slots=True)
 class Evidence:
     """The changed lines of a change, looked into file by file as rules ask for them."""
@@ -88,7 +103,7 @@ class Evidence:
             lines = tuple(significant_lines(change, outline_of))
             words: dict[str, list[int]] = {}
             for index, line in enumerate(lines):
-                for word in set(_WORD.findall(line.text[:MAX_LINE])):
+                for word in set(_WORD.findall(line.text)):
                     words.setdefault(word, []).append(index)
             found = self._files[id(change)] = _FileLines(change, lines, words, outline_of)
         return found
@@ -144,19 +159,16 @@ def _is_import(text: str) -> bool:
 # --- signals ----------------------------------------------------------------------------------
 
 
-def find_reasons(signal: Signal, hits: Sequence[PathHit], evidence: Evidence) -> tuple[list[Reason], bool]:
+def find_reasons(signal: Signal, hits: Sequence[PathHit], evidence: Evidence) -> Found:
     """Where a signal is met.
 
     Args:
         signal: what to look for.
         hits: the paths to look in.
         evidence: the changed lines.
-
-    Returns:
-        The reasons, one for each pattern and path, at the first line that shows it; and whether
-        the signal could be judged in every path (it cannot where lines are wanted and unknown).
     """
     reasons: dict[tuple[ReasonKind, str, Side, str], Reason] = {}
+    cuts: list[Cut] = []
     judged = True
     inside = evidence.compiled(signal.inside) if signal.inside else None
     sides: dict[int, list[PathHit]] = {}
@@ -175,16 +187,19 @@ def find_reasons(signal: Signal, hits: Sequence[PathHit], evidence: Evidence) ->
         if file is None:
             judged = False
             continue
-        for reason in _line_reasons(signal, file, group):
-            _add(reasons, reason)
-    return list(reasons.values()), judged
+        for found in _line_reasons(signal, file, group):
+            if isinstance(found, Cut):
+                cuts.append(found)
+            else:
+                _add(reasons, found)
+    return Found(list(reasons.values()), judged, () if reasons else tuple(cuts))
 
 
 def _add(reasons: dict[tuple[ReasonKind, str, Side, str], Reason], reason: Reason) -> None:
     reasons.setdefault((reason.kind, reason.path, reason.side, reason.pattern), reason)
 
 
-def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) -> Iterator[Reason]:
+def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) -> Iterator[Reason | Cut]:
     by_side = {}
     for hit in group:
         for side in (Side.OLD, Side.NEW):
@@ -195,12 +210,7 @@ def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) ->
     if names is not None:
         # The word index narrows to the few lines that hold one of the names.
         candidates = sorted({index for word in names.first_words for index in file.words.get(word, ())})
-    patterns = []
-    for text in signal.lines:
-        try:
-            patterns.append(compile_bounded(text))
-        except RegexError:
-            continue
+    expressions = list(_expressions(signal))
     for index in candidates:
         line = file.lines[index]
         side = Side.NEW if line.mark == "+" else Side.OLD
@@ -210,12 +220,12 @@ def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) ->
             or (signal.on is On.REMOVED) > (side is Side.OLD)
         ):
             continue
-        text = line.text[:MAX_LINE]
-        name = names.find(text) if names is not None else ""
+        name = names.find(line.text) if names is not None else ""
         if names is not None and not name:
             continue
-        pattern = next((p.pattern for p in patterns if p.search(text)), "")
-        if signal.lines and not pattern:
+        pattern = next((e.pattern for e in expressions if e.search(line.text)), "")
+        limit = min((e.limit for e in expressions if e.is_cut(line.text)), default=0)
+        if signal.lines and not pattern and not limit:
             continue
         number = line.new if side is Side.NEW else line.old
         function = ""
@@ -223,6 +233,9 @@ def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) ->
             function = _enclosing_match(signal.functions, file.outline_of(side).enclosing(number))
             if not function:
                 continue
+        if signal.lines and not pattern:
+            yield Cut(by_side[side], number, limit, len(line.text))
+            continue
         kind, shown = (
             (ReasonKind.LINE, pattern)
             if pattern
@@ -230,7 +243,7 @@ def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) ->
             if name
             else (ReasonKind.FUNCTION, function)
         )
-        quote = " ".join(text.split())
+        quote = " ".join(line.text[:MAX_LINE].split())
         yield Reason(
             kind=kind,
             path=by_side[side],
@@ -239,6 +252,14 @@ def _line_reasons(signal: Signal, file: _FileLines, group: Sequence[PathHit]) ->
             line=number,
             text=quote if len(quote) <= QUOTE else quote[: QUOTE - 1] + "…",
         )
+
+
+def _expressions(signal: Signal) -> Iterator[Expression]:
+    for text, limit in zip(signal.lines, signal.limits or (None,) * len(signal.lines), strict=True):
+        try:
+            yield compile_bounded(text) if limit is None else compile_checked(text, limit)
+        except RegexError:
+            continue
 
 
 class _Identifiers:
@@ -291,13 +312,18 @@ def match_rule(
     """
     reasons = [Reason(kind=ReasonKind.PATH, path=h.path, side=h.side, pattern=h.pattern.text) for h in hits]
     found: list[Reason] = []
+    cuts: list[Cut] = []
     if rule.look_for is None:
         direct = _judge_cited(hits, evidence, cited or {}, found)
     else:
         for signal in rule.look_for:
-            found += find_reasons(signal, hits, evidence)[0]
+            met = find_reasons(signal, hits, evidence)
+            found += met.reasons
+            cuts += met.cuts
         direct = bool(found) or not rule.look_for
-    missing, triggers, shown = _judge_co_changes(rule.co_changes, hits, evidence)
+        if direct:
+            cuts = []
+    missing, triggers, shown = _judge_co_changes(rule.co_changes, hits, evidence, cuts)
     found += triggers
     return RuleMatch(
         id=rule.id,
@@ -307,6 +333,7 @@ def match_rule(
         relevance=Relevance.DIRECT if direct or shown else Relevance.POSSIBLE,
         reasons=order_reasons((*found, *reasons)),
         missing_cochanges=tuple(missing),
+        cut=min(cuts, default=None),
         location=rule.location,
     )
 
@@ -317,19 +344,21 @@ def _judge_cited(hits: Sequence[PathHit], evidence: Evidence, cited: Mapping[str
     if not telling or all(hit.change.hunks is None for hit in hits):
         # It looks for nothing but paths, or nothing else is known.
         return True
-    found += find_reasons(Signal(identifiers=telling), hits, evidence)[0]
+    found += find_reasons(Signal(identifiers=telling), hits, evidence).reasons
     return bool(found)
 
 
 def _judge_co_changes(
-    co_changes: Sequence[CoChange], hits: Sequence[PathHit], evidence: Evidence
+    co_changes: Sequence[CoChange], hits: Sequence[PathHit], evidence: Evidence, cuts: list[Cut]
 ) -> tuple[list[MissingCoChange], list[Reason], bool]:
-    """What should have changed along and did not, what asked for it, and whether a line did."""
+    """What should have changed along and did not, what asked for it, and whether a line did; adds to ``cuts``."""
     missing: dict[str, MissingCoChange] = {}
     triggers: list[Reason] = []
     shown = False
     for co_change in co_changes:
-        fired = find_reasons(co_change.when, _when_hits(co_change.when, hits, evidence), evidence)[0]
+        met = find_reasons(co_change.when, _when_hits(co_change.when, hits, evidence), evidence)
+        fired = met.reasons
+        cuts += met.cuts
         if not fired:
             continue
         absent = []
@@ -356,6 +385,21 @@ def _when_hits(when: Signal, hits: Sequence[PathHit], evidence: Evidence) -> Seq
         for change, path, side in evidence.places()
         if (pattern := named.match(path)) is not None
     ]
+
+
+def cut_note(matches: Iterable[RuleMatch]) -> str:
+    """A sentence on lines of which only the beginning was looked at, where that may have hidden something; or none."""
+    from rulebook.diffs import show_path
+
+    cuts = {match.id: match.cut for match in matches if match.cut is not None}
+    if not cuts:
+        return ""
+    path, line, limit, length = min(cuts.values())
+    names = sorted(cuts, key=natural_key)
+    return (
+        f"What {', '.join(names)} look{'s' if len(names) == 1 else ''} for may stand further on in long lines, of which"
+        f" the beginning was looked at: of {show_path(path)}:{line}, {limit:,} of {length:,} characters."
+    )
 
 
 def order_reasons(reasons: Iterable[Reason]) -> tuple[Reason, ...]:

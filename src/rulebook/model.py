@@ -105,6 +105,7 @@ class Signal(NamedTuple):
             :class:`ChangeStatus`.
         inside: patterns that narrow the paths looked at; empty means all paths of the rule.
         on: which changed lines count.
+        limits: for each of ``lines`` the characters of a line that are looked at; empty where it was not told yet.
     """
 
     identifiers: tuple[str, ...] = ()
@@ -113,6 +114,7 @@ class Signal(NamedTuple):
     changes: tuple[str, ...] = ()
     inside: tuple[str, ...] = ()
     on: On = On.CHANGED
+    limits: tuple[int, ...] = ()
 
     @property
     def needs_lines(self) -> bool:
@@ -379,8 +381,24 @@ class MissingCoChange(NamedTuple):
     because: str
 
 
+class Cut(NamedTuple):
+    """A changed line that does not show what was looked for, and of which not all was looked at.
+
+    Attributes:
+        path: the file.
+        line: the line's number on its side, 1-based.
+        limit: the characters that were looked at.
+        length: the characters that the line has.
+    """
+
+    path: str
+    line: int
+    limit: int
+    length: int
+
+
 class RuleMatch(NamedTuple):
-    """A rule that applies, with everything that made it."""
+    """A rule that applies, with everything that made it, and a line that might say more if it were shorter."""
 
     id: str
     title: str
@@ -392,6 +410,7 @@ class RuleMatch(NamedTuple):
     freshness: str | None = None
     waived_by: tuple[str, ...] = ()
     location: Location = Location("")
+    cut: Cut | None = None
 
 
 class ReviewMatch(NamedTuple):

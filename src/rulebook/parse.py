@@ -485,11 +485,12 @@ def _signal(reader: Reader, item: Any, key: tuple[str | int, ...]) -> Signal | N
     if not any(fields.values()):
         reader.complain("signal-empty", "a signal states no condition", f"known: {', '.join(_SIGNAL_KEYS)}", *key)
         return None
+    limits = []
     for index, pattern in enumerate(fields.get("lines", ())):
         try:
-            compile_bounded(pattern)
+            limits.append(compile_bounded(pattern).limit)
         except RegexError as error:
-            reader.complain("signal-regex", f"{pattern!r} {error}", "mend the regular expression", *key, "lines", index)
+            reader.complain("signal-regex", f"{pattern!r} {error}", error.hint, *key, "lines", index)
             return None
     for index, name in enumerate(fields.get("changes", ())):
         words = [word.value for word in ChangeStatus]
@@ -504,7 +505,7 @@ def _signal(reader: Reader, item: Any, key: tuple[str | int, ...]) -> Signal | N
             on = On(item["on"])
         else:
             reader.complain("value-word", f"{item['on']!r} is no side", _one_of(str(item["on"]), words), *key, "on")
-    return Signal(**fields, on=on)
+    return Signal(**fields, on=on, limits=tuple(limits))
 
 
 def _co_changes(reader: Reader) -> tuple[CoChange, ...]:

@@ -1,9 +1,11 @@
-"""Regular expressions from content, bounded: what could take exponential time is refused.
+r"""Regular expressions from content, with a bound on the work: what they cost is known before they run.
 
-Python's engine backtracks. Where a repeat stands inside a repeat (``(a+)+``, ``(aa?)+``), or alternatives
-that overlap do (``(a|ab|b)*``), the ways to split a line among them can be exponential in its length, and
-lines come from foreign diffs. The expression's own parse tree tells, so nothing has to be run to find out.
-Some harmless expressions are refused along; each can be written without the inner repeat.
+Expressions come from rules and policies, the lines that they search from foreign diffs, and Python's matcher goes
+back and tries again: ``(a+)+b`` takes exponentially many steps, ``a*a*a*a*b`` as many as the fifth power of the line's
+length. :mod:`rulebook.backtracking` bounds the steps from the expression alone. What fits into :data:`MAX_STEPS` for a
+line of :data:`MAX_LINE` characters is searched in lines of that length; a dearer one in shorter beginnings of lines, as
+long as the steps are enough for, and one for which they are not enough for :data:`MIN_LINE` characters is refused.
+So no line takes more than :data:`MAX_STEPS` steps, and an answer never depends on the machine's speed.
 """
 
 from __future__ import annotations
@@ -11,113 +13,103 @@ from __future__ import annotations
 import re
 import sys
 import warnings
-from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 if sys.version_info >= (3, 11):
-    from re import _constants as _codes
     from re import _parser
 else:
-    import sre_constants as _codes
     import sre_parse as _parser
 
-#: Longer lines are searched up to here only; polynomial patterns stay quick that way.
+#: The characters that are looked at in a line, at most.
 MAX_LINE = 2_000
+#: An expression of which fewer characters could be looked at is refused: lines of code are that long.
+MIN_LINE = 120
 MAX_PATTERN = 1_000
-#: Ways to split a text that nested bounded repeats, or optional parts in a row, may have: ``(\d{1,3}\.){3}``
-#: has 3 ** 3, ``a?b?c?`` has 2 ** 3.
-MAX_WAYS = 1 << 16
-#: Repeats without bound may stand in so few rounds of another: a polynomial of that degree.
-_MAX_ROUNDS = 4
-_ENDLESS = 1 << 32
-#: Known from Python 3.11 on only; content has to mean the same everywhere.
-_NEW_CODES = {getattr(_codes, name, None) for name in ("POSSESSIVE_REPEAT", "ATOMIC_GROUP")} - {None}
+#: The steps that one search in one line may take; a step takes a nanosecond or two.
+MAX_STEPS = 250_000_000
 
 
 class RegexError(ValueError):
-    """A regular expression that is malformed or refused; the message says why."""
+    """A regular expression that is malformed or refused.
+
+    Attributes:
+        hint: what to write instead.
+    """
+
+    def __init__(self, message: str, hint: str = "mend the regular expression") -> None:
+        super().__init__(message)
+        self.hint = hint
+
+
+class Expression(NamedTuple):
+    """A regular expression and how far into a line it is searched.
+
+    Args:
+        pattern: its source, in the syntax of :mod:`re`.
+        limit: the characters of a line that are looked at, at most.
+        compiled: what finds it, however long the text.
+    """
+
+    pattern: str
+    limit: int
+    compiled: re.Pattern[str]
+
+    def search(self, line: str) -> re.Match[str] | None:
+        """The first place within the limit where it matches; what is behind counts as not there."""
+        return self.compiled.search(line[: self.limit])
+
+    def is_cut(self, line: str) -> bool:
+        """Whether a line is longer than what is looked at."""
+        return len(line) > self.limit
 
 
 @lru_cache(maxsize=4096)
-def compile_bounded(pattern: str, flags: int = 0) -> re.Pattern[str]:
-    """Compiles ``pattern`` if no input can make it take exponential time.
+def compile_bounded(pattern: str) -> Expression:
+    """Compiles an expression and tells how far into a line it can be searched within :data:`MAX_STEPS`.
 
     Raises:
-        RegexError: it is malformed, longer than :data:`MAX_PATTERN`, repeats a repeat in more than
-            :data:`MAX_WAYS` ways, repeats alternatives of which two can begin alike, or uses what only
-            some versions of Python know.
+        RegexError: it is malformed, longer than :data:`MAX_PATTERN`, uses what only some versions of Python know,
+            or is too dear for a line of :data:`MIN_LINE` characters.
     """
+    from rulebook.backtracking import TooMuch, search_steps
+
     if len(pattern) > MAX_PATTERN:
-        raise RegexError(f"is longer than {MAX_PATTERN} characters")
+        raise RegexError(f"is longer than {MAX_PATTERN} characters", "write several expressions, a list of them")
     try:
         with warnings.catch_warnings():
             # What Python warns of ("possible nested set") will mean something else in a later version.
             warnings.simplefilter("error")
-            tree: Any = _parser.parse(pattern, flags)
-            compiled = re.compile(pattern, flags)
+            tree: Any = _parser.parse(pattern)
+            compiled = re.compile(pattern)
     except (re.error, OverflowError, RecursionError, Warning) as error:
         raise RegexError(f"is no regular expression: {error}") from None
-    _check(tree, 1)
-    if _ways(tree) > MAX_WAYS:
-        raise RegexError("has too many optional parts in a row, which can take exponential time")
-    return compiled
+    try:
+        steps = search_steps(tree)
+    except TooMuch as error:
+        raise RegexError(str(error), error.hint) from None
+    limit = steps.longest(MAX_STEPS, MAX_LINE)
+    if limit < MIN_LINE:
+        if steps.degree < 3:
+            message = "has too many optional parts in a row, which can take exponential time"
+            raise RegexError(message, "require some of them, or write one class that is repeated")
+        raise RegexError(
+            f"has repeats that can share a stretch of the line, which takes the power {steps.degree} of its length: "
+            f"too much from {limit + 1} characters on",
+            "let each repeat end at what it cannot read, [^,]*, for .*, and leave out .* at either end; parts in any "
+            "order are (?=.*one)(?=.*other) behind a ^",
+        )
+    return Expression(pattern, limit, compiled)
 
 
-def _check(tree: Iterable[Any], rounds: int) -> None:
-    """Refuses what can take too long; ``rounds`` tells how often the repeats around ``tree`` can run it."""
-    for code, argument in tree:
-        if code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT):
-            least, most, inner = argument
-            ways = most - least + 1
-            if ways > 1 and rounds > _MAX_ROUNDS and (most >= MAX_WAYS or ways ** min(rounds, 64) > MAX_WAYS):
-                raise RegexError("repeats a repeat, which can take exponential time")
-            _check(inner, min(rounds * max(int(most), 1), _ENDLESS))
-        elif code is _codes.BRANCH:
-            branches = argument[1]
-            if len(branches) ** min(rounds, 64) > MAX_WAYS and not _begin_apart(branches):
-                raise RegexError("repeats alternatives that can begin alike, which can take exponential time")
-            for branch in branches:
-                _check(branch, rounds)
-        elif code is _codes.SUBPATTERN:
-            _check(argument[-1], rounds)
-        elif code in (_codes.ASSERT, _codes.ASSERT_NOT):
-            _check(argument[1], rounds)
-        elif code is _codes.GROUPREF_EXISTS:
-            for branch in argument[1:]:
-                _check(branch or (), rounds)
-        elif code in _NEW_CODES:
-            raise RegexError("has a possessive repeat or an atomic group, which Python 3.10 does not know")
+@lru_cache(maxsize=4096)
+def compile_checked(pattern: str, limit: int) -> Expression:
+    """The same for an expression that :func:`compile_bounded` took before, with the limit that it gave.
 
-
-def _ways(tree: Iterable[Any]) -> int:
-    """In how many ways the bounded parts of ``tree`` can be taken or left, none of its endless repeats counted."""
-    product = 1
-    for code, argument in tree:
-        if code in (_codes.MAX_REPEAT, _codes.MIN_REPEAT):
-            least, most, inner = argument
-            if most < MAX_WAYS:
-                product *= (most - least + 1) * _ways(inner) ** min(int(most), 64)
-        elif code is _codes.BRANCH:
-            each = [_ways(branch) for branch in argument[1]]
-            product *= max(each) if _begin_apart(argument[1]) else sum(each)
-        elif code is _codes.SUBPATTERN:
-            product *= _ways(argument[-1])
-        elif code is _codes.GROUPREF_EXISTS:
-            product *= max(_ways(branch or ()) for branch in argument[1:])
-        elif code in (_codes.ASSERT, _codes.ASSERT_NOT):
-            # Nobody goes back into one, so it adds nothing; by itself it is as bad as any.
-            product = max(product, _ways(argument[1]))
-        product = min(product, _ENDLESS)
-    return product
-
-
-def _begin_apart(branches: Iterable[Any]) -> bool:
-    """Whether each alternative begins with a literal that no other one begins with, in any case."""
-    firsts = []
-    for branch in branches:
-        code, argument = next(iter(branch), (None, None))
-        if code is not _codes.LITERAL or argument is None:
-            return False
-        firsts.append(chr(argument).casefold())
-    return len(set(firsts)) == len(firsts)
+    Raises:
+        RegexError: it is malformed.
+    """
+    try:
+        return Expression(pattern, limit, re.compile(pattern))
+    except re.error as error:
+        raise RegexError(f"is no regular expression: {error}") from None

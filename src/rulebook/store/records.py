@@ -61,7 +61,7 @@ def config_from(data: Mapping[str, Any]) -> Config:
 def _signal_record(signal: Signal) -> dict[str, Any]:
     data: dict[str, Any] = {
         name: getattr(signal, name)
-        for name in ("identifiers", "lines", "functions", "changes", "inside")
+        for name in ("identifiers", "lines", "functions", "changes", "inside", "limits")
         if getattr(signal, name)
     }
     if signal.on is not On.CHANGED:

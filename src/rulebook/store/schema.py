@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from rulebook.model import Kind
 
 #: Raised with every change of the tables or of what they mean; another format is another folder.
-FORMAT = 5
+FORMAT = 6
 APPLICATION_ID = 0x52756C65  # "Rule"
 #: Digests are filed here: what was learnt in one repository may be worth reading in another.
 EVERY_REPO = ""

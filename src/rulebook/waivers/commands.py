@@ -273,7 +273,7 @@ class ShellScanner:
         words = [word.text for word in command.words]
         self._writes(command)
         self.mounts(command)
-        self._custom(command)
+        self.custom(command, command.text)
         start = self._verb(words, command)
         if start is None:
             self._calls(command, words, 0)
@@ -790,11 +790,15 @@ class ShellScanner:
                 self.owner.scan.calls.append(Call(name, word, command.line, command.end_line))
                 return
 
-    def _custom(self, command: Command) -> None:
+    def custom(self, command: Command, text: str) -> None:
+        """What the policy's own expressions find in the text of a command."""
         for pattern in self.policy.patterns:
-            if compile_bounded(pattern.lines).search(command.text[:MAX_LINE]):
-                target = Target(pattern.target)
-                self.report(command, pattern.kind, [target], (command.text[:MAX_LINE],), sureness=Sureness.LIKELY)
+            expression = compile_bounded(pattern.lines)
+            found = expression.search(text) is not None
+            if found or expression.is_cut(text):
+                # What stands further on than is looked at may be a patch as well.
+                sureness = Sureness.LIKELY if found else Sureness.POSSIBLE
+                self.report(command, pattern.kind, [Target(pattern.target)], (text[:MAX_LINE],), sureness=sureness)
 
     # --- assignments ---
 

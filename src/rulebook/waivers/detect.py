@@ -13,7 +13,7 @@ import posixpath
 import re
 from collections.abc import Iterable
 
-from rulebook.regexes import MAX_LINE, compile_bounded
+from rulebook.regexes import MAX_LINE
 from rulebook.waivers import effects, python, shell
 from rulebook.waivers.commands import SHELL_SUFFIXES, ShellScanner
 from rulebook.waivers.patches import (
@@ -258,9 +258,7 @@ class _FileScanner:
             scanner.mount(command, f"volume:{text}")
         if not line or not re.match(r"\S+:\S+\Z", text):
             self.shell(text, line)
-        for pattern in self.policy.patterns:
-            if compile_bounded(pattern.lines).search(f"{key.strip()}: {text}"[:MAX_LINE]):
-                scanner.report(command, pattern.kind, [Target(pattern.target)], (text,), sureness=Sureness.LIKELY)
+        scanner.custom(command, f"{key.strip()}: {text}")
         self.scan.patches += scanner.found
         if re.fullmatch(r"[\w./${}-]+\.(?:sh|py)", text):
             self.scan.calls.append(Call(posixpath.basename(text), text, line, line))

@@ -338,7 +338,7 @@ class _PolicyReader:
                 compile_bounded(item["lines"])
             except RegexError as error:
                 message = f"{item['lines']!r} {error}"
-                self.complain("policy-regex", message, "mend the regular expression", "patterns", index, "lines")
+                self.complain("policy-regex", message, error.hint, "patterns", index, "lines")
                 continue
             kinds = list(self.words(item.get("kind", "custom"), "patterns", index, "kind"))
             yield CustomPattern(
