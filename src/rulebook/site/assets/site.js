@@ -107,25 +107,23 @@ question?.addEventListener("submit", (event) => {
   location.assign(target);
 });
 
+/** A part of an address as text; what is no UTF-8 stays as it is. */
+function decoded(text) {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
 /** A link into a folded part of the tree unfolds what is around its target. */
 function unfold() {
-  const target = location.hash && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const target = document.getElementById(decoded(location.hash.slice(1)));
   for (let around = target?.closest("details"); around; around = around.parentElement.closest("details")) around.open = true;
 }
 unfold();
 addEventListener("hashchange", unfold);
 
-/** What is not found: the language that the address tells, and its last part as what to look for. */
-const missing = [...document.querySelectorAll(".rulebook-absent")];
-if (missing.length) {
-  const parts = location.pathname.split("/").filter((part) => part && part !== "index.html");
-  const known = missing.find((section) => parts.includes(section.lang)) ?? missing[0];
-  for (const section of missing) section.hidden = section !== known;
-  let name = parts.at(-1) ?? "";
-  try {
-    name = decodeURIComponent(name);
-  } catch {
-    // What is no UTF-8 is looked for as it stands.
-  }
-  known.querySelector("input").value = name;
-}
+/** What is not found: the last part of its address is what to look for. */
+const last = location.pathname.split("/").findLast((part) => part && part !== "index.html");
+for (const field of document.querySelectorAll(".rulebook-absent input")) field.value = decoded(last ?? "");
