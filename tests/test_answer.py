@@ -154,7 +154,7 @@ def test_path_that_leaves_the_repository_is_an_error_that_names_it(base: Base, p
     got = base.ask("applies", path)
     assert (got.code, got.out) == (2, "")
     assert path in got.err
-    assert len(got.err.splitlines()) == 1
+    assert len(got.err.splitlines()) == 2
 
 
 def test_binary_empty_and_deleted_empty_files_are_changes(base: Base, target: GitRepo) -> None:
@@ -333,6 +333,57 @@ def test_explain_without_a_change_says_where_it_looks(base: Base) -> None:
     assert "!src/gen/**" in got.out
 
 
+@pytest.mark.parametrize(
+    ("look_for", "arguments", "verdict"),
+    [
+        (None, ["src/a", "docs/x"], "R applies (direct: shown by the change itself); it covers 1 of 2 paths"),
+        ("x", ["src/a", "docs/x"], "R applies (possible: only the place matches); it covers 1 of 2 paths"),
+        (None, ["docs/x"], "R does not apply: it covers none of 1 path"),
+        (None, [], "R applies to changes in 1 place"),
+    ],
+    ids=["direct", "possible", "not", "no-change"],
+)
+def test_explain_says_first_whether_it_applies(
+    base: Base, look_for: str | None, arguments: list[str], verdict: str
+) -> None:
+    base.rule("R", "src/**", look_for=[] if look_for is None else [{"identifiers": [look_for]}])
+    assert base.ask("explain", "R", *arguments).out.splitlines()[0] == verdict
+    assert base.ask("explain", "R", "--format", "md", *arguments).out.startswith("**R ")
+
+
+def test_explain_counts_what_it_does_not_list(base: Base, monkeypatch: pytest.MonkeyPatch) -> None:
+    base.rule("R", "src/**")
+    monkeypatch.setattr(answer, "MAX_EXPLAINED", 30)
+    paths = [f"{folder}/{number}" for number in range(50) for folder in ("src", "docs")]
+    got = base.ask("explain", "R", *paths)
+    assert (
+        got.err
+        == "note: Of 50 paths that the rule does not cover, what rejected them was looked up for the first 30.\n"
+    )
+    lines = got.out.splitlines()
+    assert "It covers (50)" in lines
+    assert "It does not cover (50)" in lines
+    assert lines.count("  and 30 more paths; --format json has them all") == 2
+    assert len(lines) < 110
+    data = base.ask("explain", "--format", "json", "R", *paths).json
+    assert data["notes"] == [got.err.removeprefix("note: ").rstrip("\n")]
+    assert [item["path"] for item in data["paths"]] == paths
+    covered = [item for item in data["paths"] if item["covered"]]
+    assert {(item["outcome"], item["because"]) for item in covered} == {("matched", "`src/**` covers it")}
+    missed = [item["outcome"] for item in data["paths"] if not item["covered"]]
+    assert missed == ["missed"] * 30 + [None] * 20
+
+
+def test_explain_of_a_source_that_lies_elsewhere(base: Base, target: GitRepo) -> None:
+    commit = target.commit({"lib/a.py": "x = 1\n"})
+    base.rule("R", "src/**", sources=[f"demo@{commit}:lib/a.py"])
+    target.commit({"lib/a.py": "x = 2\n"})
+    got = base.ask("explain", "R", "--checkout", f"demo={target.path}", "--git", "HEAD")
+    assert got.out.startswith(
+        "R applies (possible), though it covers none of 1 path: the change edits a source of it\n"
+    )
+
+
 def test_explain_of_a_section_of_a_page(base: Base) -> None:
     base.write(
         "rules/demo/page.md",
@@ -422,7 +473,7 @@ def test_only_active_and_contested_rules_match(base: Base) -> None:
     inert = base.ask("explain", "--format", "json", "RETIRED", "x").json
     assert "retired" in inert["inert"]
     assert inert["relevance"] is None
-    assert "It cannot apply" in base.ask("explain", "RETIRED", "x").out
+    assert base.ask("explain", "RETIRED", "x").out.startswith("RETIRED cannot apply: it is retired")
 
 
 def test_show_follows_the_chain_of_replacements(base: Base) -> None:
@@ -439,7 +490,7 @@ def test_show_follows_the_chain_of_replacements(base: Base) -> None:
 def test_show_survives_a_loop_of_replacements(base: Base) -> None:
     base.rule("A", status="superseded", superseded_by=["B"])
     base.rule("B", status="superseded", superseded_by=["A"])
-    assert base.ask("show", "--format", "json", "A").json["replaced_by"] == ["A", "B"]
+    assert base.ask("show", "--format", "json", "A").json["replaced_by"] == ["B"]
 
 
 def test_show_says_that_nothing_replaced_it(base: Base) -> None:
@@ -484,6 +535,39 @@ def test_digests_come_along_by_place_then_by_label(base: Base) -> None:
     text = base.ask("applies", "src/a").out
     assert "touched src/**, as src/a does" in text
     assert "shares the label ci" in text
+
+
+def test_digests_are_ranked_by_what_they_tell(base: Base) -> None:
+    base.rule("R", "src/**", tags=["ci", "rare"], look_for=[])
+    for number, labels, keys in (
+        (10, ["ci"], {}),
+        (11, ["ci"], {"reading": "close"}),
+        (12, ["ci"], {"reading": "skip"}),
+        (13, ["ci"], {"reading": "skim"}),
+        (14, ["ci", "rare"], {"reading": "skip"}),
+        (15, ["ci"], {}),
+        (3, [], {"touches": "src/a"}),
+    ):
+        base.review(number, keys.pop("touches", "docs/**"), labels, **keys)
+    got = base.applies("src/a").json["reviews"]
+    assert [item["id"].partition("#")[2] for item in got] == ["3", "14", "11", "15", "10", "13", "12"]
+    text = base.ask("applies", "src/a").out
+    assert "Related reading (7)" in text
+    assert [number for number in range(20) if f"owner/demo#{number} " in text] == [3, 11, 14]
+    assert "  and 4 that only share a label; --format json has them all\n" in text
+    shown = base.ask("applies", "--format", "md", "src/a").out
+    assert "- and 4 that only share a label\n" in shown
+    assert shown.count("Digest") == 3
+
+
+def test_digests_of_the_same_places_leave_no_room_for_labels(base: Base) -> None:
+    base.rule("R", "src/**", tags=["ci"], look_for=[])
+    for number in range(8):
+        base.review(number + 1, "src/**" if number else "docs/**", ["ci"])
+    text = base.ask("applies", "src/a").out
+    assert text.count("touched src/**, as src/a does") == 5
+    assert "and 2 of the same places and 1 that only share a label; --format json" in text
+    assert len(base.applies("src/a").json["reviews"]) == 8
 
 
 def test_label_of_a_possible_rule_brings_no_digest(base: Base) -> None:
@@ -532,7 +616,7 @@ def test_untold_and_unknown_repos_are_usage_errors_that_name_the_known(
     for got in (both.ask("applies", "x"), both.ask("applies", "--repo", "three", "x")):
         assert got.code == 2
         assert "known: one, two" in got.err
-        assert len(got.err.splitlines()) == 1
+        assert len(got.err.splitlines()) == 2
 
 
 def test_single_checkout_names_the_repo(both: Base, target: GitRepo) -> None:

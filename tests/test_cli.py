@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -16,7 +17,7 @@ from rich.cells import cell_len
 
 from asking import Base, ask, command, edit, process
 from gitrepo import GitRepo
-from rulebook.cli import app, inputs, main
+from rulebook.cli import app, inputs, main, terminal
 
 CHINESE = "新增连接器或给它改名时工厂注册配置白名单与自有模式必须一并修改否则启动时才会失败而且没有任何提示"
 EVIL = "\x1b]0;owned\x07 red \x1b[31m \u202egnp.exe\u202c \u200bzero"
@@ -382,14 +383,18 @@ def test_json_and_markdown_never_have_colour(base: Base) -> None:
 # --- a terminal of 80 columns -------------------------------------------------------------------
 
 
-def on_terminal(*arguments: str, stdin: bytes = b"", columns: int = 80, **environ: str) -> tuple[int, str]:
-    """Runs the command line on a pseudo-terminal and returns what it shows."""
+def on_terminal(
+    *arguments: str, stdin: bytes = b"", columns: int = 80, line: list[str] | None = None, **environ: str
+) -> tuple[int, str]:
+    """Runs the command line, or another one, on a pseudo-terminal and returns what it shows."""
     fcntl, pty, struct, termios = (pytest.importorskip(name) for name in ("fcntl", "pty", "struct", "termios"))
     leader, follower = pty.openpty()
     fcntl.ioctl(follower, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     env = {**os.environ, "TERM": "xterm-256color", **environ}
     shown = b""
-    with subprocess.Popen(command(*arguments), stdin=subprocess.PIPE, stdout=follower, stderr=follower, env=env) as run:
+    with subprocess.Popen(
+        line or command(*arguments), stdin=subprocess.PIPE, stdout=follower, stderr=follower, env=env
+    ) as run:
         os.close(follower)
         assert run.stdin is not None
         run.stdin.write(stdin)
@@ -452,6 +457,80 @@ def test_titles_continue_below_their_beginning(base: Base) -> None:
     at = next(index for index, line in enumerate(lines) if "ZZ" in line)
     assert cell_len(lines[at]) > 70
     assert lines[at + 1].startswith(" " * 12 + "word")
+
+
+@pytest.mark.parametrize(
+    ("text", "width", "rows"),
+    [
+        ("one two three", 8, ["one two", "three"]),
+        ("one two three", 7, ["one two", "three"]),
+        ("one two three", 6, ["one", "two", "three"]),
+        ("abcdef", 3, ["abc", "def"]),
+        ("a path/to/some/file.py", 12, ["a path/to/", "some/file.py"]),
+        ("in repo@0123:path/to/file.py#Name", 20, ["in repo@0123:path/", "to/file.py#Name"]),
+        ("      folder/long_name.py", 14, ["      folder/", "long_name.py"]),
+        ("/usr/lib", 5, ["/usr/", "lib"]),
+        ("规则一二三四", 5, ["规则", "一二", "三四"]),
+        ("规则 ab一二", 7, ["规则 ab", "一二"]),
+        ("ab", 1, ["a", "b"]),
+        ("规", 1, ["规"]),
+    ],
+)
+def test_rows_of_a_terminal_end_where_people_would_end_them(text: str, width: int, rows: list[str]) -> None:
+    found, start = [], 0
+    while start < len(text):
+        end = terminal.row_end(text, start, width)
+        assert end > start
+        found.append(text[start:end].rstrip())
+        start = end + len(text[end:]) - len(text[end:].lstrip(" "))
+    assert found == rows
+
+
+# --- progress ---------------------------------------------------------------------------------
+
+
+def test_long_work_shows_a_bar_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    base = Base(tmp_path / "kb")
+    for number in range(30):
+        base.rule(f"R{number}", f"src/{number}/**")
+    script = (
+        "import sys; from rulebook.cli import main, terminal; terminal.PATIENCE = float(sys.argv[1]);"
+        "sys.exit(main(sys.argv[2:]))"
+    )
+    for patience, options, shown in (("-1", (), True), ("-1", ("-q",), False), ("3600", (), False)):
+        line = ["index", "--root", str(base.root), "--index", str(tmp_path / f"i{patience}{len(options)}"), *options]
+        code, seen = on_terminal(line=[sys.executable, "-c", script, patience, *line])
+        assert code == 0, seen
+        assert ("reading" in seen) is shown, (patience, options)
+    done = subprocess.run(
+        [sys.executable, "-c", script, "-1", "lint", "--root", str(base.root)], capture_output=True, check=False
+    )
+    assert done.stderr == b""
+
+
+def test_a_bar_ends_with_its_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    stream = Terminal()
+    monkeypatch.setattr(sys, "stderr", stream)
+    monkeypatch.setattr(terminal, "PATIENCE", -1)
+    assert terminal.progress_bar("x", quiet=True) is None
+    advance = terminal.progress_bar("counting", quiet=False)
+    assert advance is not None
+    advance(10, 10)
+    assert stream.getvalue() == ""
+    for done in range(1, 11):
+        advance(done, 10)
+    assert "counting" in stream.getvalue()
+    with terminal.waiting("thinking", quiet=False):
+        while "thinking" not in stream.getvalue():
+            pass
+    size = len(stream.getvalue())
+    with terminal.waiting("silence", quiet=True):
+        pass
+    assert len(stream.getvalue()) == size
 
 
 def test_a_pipe_gets_whole_lines(wide: Base) -> None:
@@ -670,8 +749,8 @@ def test_every_look_up_has_markdown(base: Base) -> None:
     explained = base.ask("explain", "--format", "md", "R", "src/a", "docs/x").out
     assert "- covers `src/a`" in explained
     assert "- does not cover `docs/x`" in explained
-    assert "**Possible**: only the place matches." in explained
-    assert "**It cannot apply**" in base.ask("explain", "--format", "md", "EVIL").out
+    assert explained.startswith("**R applies \\(possible&#58; only the place matches\\); it covers 1 of 2 paths**")
+    assert base.ask("explain", "--format", "md", "EVIL").out.startswith("**EVIL cannot apply&#58; it is retired")
     assert base.ask("show", "--format", "md", "R").out.startswith("## What it demands")
 
 

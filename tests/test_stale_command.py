@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 from basekit import CONFIG, pin, target, write_rule
 from gitrepo import GitRepo
 from rulebook.cli import main
+from rulebook.render import stale
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -242,6 +244,22 @@ def test_repin_shows_and_writes_only_when_told(base: tuple[Path, GitRepo, str], 
     assert "rules/R-2.md was written" in err
     assert path.read_text() == before.replace(old, repo.id("main")).replace(":old.txt", ":new.txt")
     assert "no pin to renew" in run("repin", "R-2", "--yes")[2]
+
+
+def test_repin_says_first_how_much_it_can_renew(
+    base: tuple[Path, GitRepo, str], run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kb, repo, old = base
+    lines = run("repin", "R-2")[1].splitlines()
+    assert lines[0] == "2 pins can be renewed, 1 cannot"
+    # Pins are short, so that they do not fill a line of a terminal; what is written is whole.
+    assert f"    now target@{repo.id('main')[:12]}:new.txt" in lines
+    assert [line[:24] for line in lines if line.startswith("  moved")] == [f"  moved  target@{old[:8]}"]
+    assert run("repin", "R-1")[1].splitlines()[0] == "No pin can be renewed: 1 pin cannot"
+    write_rule(kb, "R-3", [pin(old, "same.py")])
+    assert run("repin", "R-3")[1] == "No pin has to be renewed\n"
+    monkeypatch.setattr(stale, "_SHOWN_DIFF", 2)
+    assert re.search(r"\n {4}and \d+ more lines of this diff\n", run("repin", "R-2")[1])
 
 
 def test_repin_refuses_a_dirty_file(base: tuple[Path, GitRepo, str], run: Run) -> None:

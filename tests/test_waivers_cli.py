@@ -199,7 +199,13 @@ def test_audit_lists_patches_and_waivers(place):
     assert [(w["pr"], w["state"]) for w in data["waivers"]] == [(7, "in force")]
     assert json.loads(run(place, "audit", "--at", "HEAD~1", "--format", "json", code=1))["waivers"] == []
     text = run(place, "audit", code=1)
+    assert text.startswith(f"FAIL (ENG-1, bench at {data['at'][:12]}): 1 patch without a waiver\n")
     assert "2 patches (1 waived, 0 grandfathered, 1 unwaived)" in text
+    assert "\n  waived scripts/m3.sh  1 patch of vllm  by docs/waiver/7.md\n" in text
+    # What nothing excuses comes first, and with its evidence.
+    assert text.index("| target.write_text") < text.index("in force") < text.index("waived scripts/m3.sh  1 patch")
+    late = run(place, "audit", "--today", "2026-06-01", "--format", "md", code=1)
+    assert late.startswith("**FAIL \\(ENG\\-1, bench at ")
     assert "| `scripts/old.sh:3-13` |" in run(place, "audit", "--format", "md", code=1)
 
 
@@ -207,7 +213,10 @@ def test_a_baseline_grandfathers_shrinks_and_never_grows_unseen(place):
     repo, root = place
     file = root / "waivers" / "bench" / "baseline.json"
     assert "1 patches of bench" in run(place, "baseline", "--at", "HEAD")
-    assert run(place, "audit").count("grandfathered") == 2
+    audited = run(place, "audit")
+    assert audited.startswith("PASS (ENG-1, bench at ")
+    assert "1 patch, all of them excused\n" in audited.splitlines(keepends=True)[0]
+    assert "  grandfathered scripts/old.sh  1 patch of vllm\n" in audited
     before = file.read_text()
 
     repo.commit({"scripts/old.sh": REANCHORED})
@@ -459,3 +468,20 @@ def test_the_new_call_of_a_script_from_before_needs_a_waiver(place):
     assert "patches:\n  - path: scripts/old.sh\ncalled_from:\n  - scripts/other/run.sh\n" in draft
     assert "- Patch script: `scripts/old.sh`, which was there before\n" in draft
     assert "the patch script's path" not in draft
+
+
+def test_long_lists_are_folded_in_text_and_whole_in_json(place):
+    repo, _ = place
+    line = "sed -i s/a{0}/b/ /usr/lib/python3/dist-packages/vllm/f{0}.py\n"
+    repo.commit({f"scripts/s{number}.sh": line.format(number) for number in range(40)})
+    text = run(place, "audit", code=1)
+    assert "Unwaived (41)" in text
+    assert "  and 16 more patches; --format json has them all\n" in text
+    assert text.count("no waiver names it") == 25
+    assert len(json.loads(run(place, "audit", "--format", "json", code=1))["patches"]) == 41
+    checked = run(place, "check", "--pr", "7", "--git", "HEAD", code=1)
+    assert "  and 15 more patches; --format json has them all\n" in checked
+    run(place, "baseline")
+    text = run(place, "audit")
+    assert "Grandfathered (41)" in text
+    assert "  and 31 more files; --format json has them all\n" in text

@@ -33,6 +33,7 @@ from rulebook.store.schema import EVERY_REPO
 
 if TYPE_CHECKING:
     from rulebook.git.repository import Repository
+    from rulebook.patterns.compiled import PatternList
     from rulebook.patterns.explanation import Explanation
     from rulebook.store.query import Store
     from rulebook.store.schema import Row
@@ -103,7 +104,7 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
     tags = dict.fromkeys(
         tag for owner in owners.values() if isinstance(owner, Rule) and owner.location in direct for tag in owner.tags
     )
-    _add_labelled(store, tags, touched)
+    told = _add_labelled(store, tags, touched)
     if checkout is not None and rules:
         from rulebook.freshness import freshness_of
 
@@ -114,7 +115,7 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
         complete=changes.complete,
         files=changes.files,
         rules=tuple(rules),
-        reviews=tuple(_rank_reviews(touched, repo)),
+        reviews=tuple(_rank_reviews(touched, told, repo)),
         unmatched=tuple(change.path for change in changes.files if id(change) not in covered),
         examined_rules=store.count(Kind.RULE, repo),
         examined_reviews=store.count(Kind.REVIEW),
@@ -214,40 +215,60 @@ def _path_reason(hit: PathHit) -> Reason:
 
 def _add_labelled(
     store: Store, tags: Mapping[str, None], touched: dict[int, tuple[ReviewDigest, list[Reason]]]
-) -> None:
-    """Adds the digests that carry a tag of a direct rule as a label."""
-    if not tags:
-        return
-    for label, identities in store.labelled(list(tags)).items():
+) -> dict[int, float]:
+    """Adds the digests that carry a tag of a direct rule as a label.
+
+    Returns:
+        How much the shared labels of a digest tell: the more, the fewer digests have them.
+    """
+    told: dict[int, float] = {}
+    for label, identities in (store.labelled(list(tags)) if tags else {}).items():
         fresh = [identity for identity in identities if identity not in touched]
         for identity, owner in store.owners(fresh).items():
             if isinstance(owner, ReviewDigest):
                 touched[identity] = (owner, [])
         for identity in identities:
+            told[identity] = told.get(identity, 0.0) + 1 / len(identities)
             reason = Reason(kind=ReasonKind.LABEL, path="", side=Side.BOTH, pattern=label)
             touched[identity][1].append(reason)
+    return told
 
 
-def _rank_reviews(touched: Mapping[int, tuple[ReviewDigest, list[Reason]]], repo: str) -> list[ReviewMatch]:
-    """Digests of the same places first, then of the same labels; of each the repository's own, then the newest."""
+#: How much a digest is worth reading, by what it says of itself.
+_READING = {"close": 0, "": 1, "skim": 2, "skip": 3}
 
-    def key(item: tuple[ReviewDigest, list[Reason]]) -> tuple[object, ...]:
-        review, reasons = item
+
+def _rank_reviews(
+    touched: Mapping[int, tuple[ReviewDigest, list[Reason]]], told: Mapping[int, float], repo: str
+) -> list[ReviewMatch]:
+    """Digests of the same places first, then of the same labels; of each the repository's own, then what tells most.
+
+    That is: more of the changed places, rarer labels in common, worth a closer reading, newer.
+    """
+
+    def key(item: tuple[int, tuple[ReviewDigest, list[Reason]]]) -> tuple[object, ...]:
+        identity, (review, reasons) = item
         places = sum(reason.kind is ReasonKind.PATH for reason in reasons)
         number = review.id.rpartition("#")[2]
-        return (not places, review.repo != repo, -places, -int(number) if number.isdigit() else 0, review.id)
+        newest = -int(number) if number.isdigit() else 0
+        reading = _READING.get(review.reading, 1)
+        return (not places, review.repo != repo, -places, -round(told.get(identity, 0), 6), reading, newest, review.id)
 
     return [
         ReviewMatch(id=review.id, title=review.title, reasons=tuple(reasons), location=review.location)
-        for review, reasons in sorted(touched.values(), key=key)
+        for _, (review, reasons) in sorted(touched.items(), key=key)
     ]
 
 
 # --- explain ----------------------------------------------------------------------------------
 
 
+#: Paths of which is looked up what rejected them.
+MAX_EXPLAINED = 2_000
+
+
 class PathExplanation(NamedTuple):
-    """Why a rule's place covers a path, or why not."""
+    """Why a rule's place covers a path, or why not; the explanation is ``None`` beyond :data:`MAX_EXPLAINED`."""
 
     path: str
     covered: bool
@@ -279,20 +300,14 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
     Raises:
         UsageError: there is no such rule.
     """
-    from rulebook.patterns.explanation import explain as explain_path
     from rulebook.patterns.syntax import compile_patterns
 
     row = find_document(store, name, Kind.RULE)
     texts = _texts(row.metadata.get("applies_to", ()))
     patterns = compile_patterns(texts)
+    files = changes.files if changes else ()
     inert = "" if row.status in ("active", "contested") else f"it is {row.status}, and such rules apply to nothing"
-    explained = [
-        PathExplanation(
-            path=path, covered=patterns.match(path) is not None, explanation=explain_path(patterns.patterns, path)
-        )
-        for change in (changes.files if changes else ())
-        for path, _ in change.sides()
-    ]
+    explained, left = _explain_paths(patterns, [path for change in files for path, _ in change.sides()])
     match = None
     notes = changes.notes if changes else ()
     if changes is not None and not inert:
@@ -307,9 +322,37 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
         match=match,
         paths=tuple(explained),
         inert=inert,
-        files=changes.files if changes else (),
-        notes=notes,
+        files=files,
+        notes=notes if not left else (*notes, left),
     )
+
+
+def _explain_paths(patterns: PatternList, paths: Sequence[str]) -> tuple[list[PathExplanation], str]:
+    """What each path means to a list of patterns, and what is to be known where not all was looked up.
+
+    What covers a path is known at once. What came nearest to one that is not covered takes a look at every pattern, and
+    of so many paths nobody reads it.
+    """
+    from rulebook.patterns.explanation import Explanation, Outcome
+    from rulebook.patterns.explanation import explain as explain_path
+
+    found = []
+    missed = 0
+    for path in paths:
+        pattern = patterns.match(path)
+        explanation: Explanation | None = None
+        if pattern is not None:
+            because = f"`{pattern.text}` covers it"
+            explanation = Explanation(path, Outcome.MATCHED, because, pattern=pattern)
+        else:
+            missed += 1
+            if missed <= MAX_EXPLAINED:
+                explanation = explain_path(patterns.patterns, path)
+        found.append(PathExplanation(path=path, covered=pattern is not None, explanation=explanation))
+    if missed <= MAX_EXPLAINED:
+        return found, ""
+    left = f"what rejected them was looked up for the first {MAX_EXPLAINED:,}."
+    return found, f"Of {missed:,} paths that the rule does not cover, {left}"
 
 
 def _texts(value: object) -> tuple[str, ...]:

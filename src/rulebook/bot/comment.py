@@ -13,8 +13,8 @@ from urllib.parse import quote
 
 from rulebook.bot.ack import box
 from rulebook.bot.state import State, ack_key, dump_state, marker
-from rulebook.model import Reason, ReasonKind, Relevance, RuleMatch, Side
-from rulebook.render.md import code, escape
+from rulebook.model import Relevance, RuleMatch
+from rulebook.render.md import code, escape, reason_markdown
 from rulebook.render.safe import one_line
 
 if TYPE_CHECKING:
@@ -28,19 +28,10 @@ MAX_BODY = 65_536
 MAX_SUMMARY = 1 << 20
 _TITLE = 200
 _PATH = 250
+_PATTERN = 80
 _TEXT = 300
 _MISSING = 20
 _FINDINGS = 30
-
-_WORDS = {
-    ReasonKind.PATH: "meets",
-    ReasonKind.LINE: "matches",
-    ReasonKind.IDENTIFIER: "names",
-    ReasonKind.FUNCTION: "is inside",
-    ReasonKind.COCHANGE: "asks to change along",
-    ReasonKind.SOURCE: "is a source of the rule:",
-    ReasonKind.LABEL: "shares the label",
-}
 
 
 class Text(NamedTuple):
@@ -236,7 +227,7 @@ def _rule(brief: Brief, match: RuleMatch, state: State, *, boxes: bool) -> str:
     title = _words(match.title, _TITLE)
     parts = [f"{name} ({', '.join(facts)}) {title}"]
     if match.reasons:
-        parts.append(_reason(match.reasons[0]))
+        parts.append(reason_markdown(match.reasons[0], path=_PATH, pattern=_PATTERN, text=_TEXT))
     parts += [f"waived by {_path(waiver)}" for waiver in match.waived_by[:3]]
     ack = state.acks.get(ack_key(match.id))
     if ack is not None:
@@ -259,15 +250,6 @@ def _rule(brief: Brief, match: RuleMatch, state: State, *, boxes: bool) -> str:
 
 
 _STATES = ("changed", "moved", "gone", "unverifiable", "invalid")
-
-
-def _reason(reason: Reason) -> str:
-    removed = " (before)" if reason.side is Side.OLD else ""
-    where = one_line(reason.path)
-    where = f"{_clip(where, _PATH)}:{reason.line}" if reason.line else _clip(where, _PATH)
-    quoted = f" in {code(_clip(reason.text, _TEXT))}" if reason.text else ""
-    pattern = code(_clip(reason.pattern, 80))
-    return f"{code(where)}{removed} {_WORDS[reason.kind]} {pattern}{quoted}"
 
 
 def _waivers(brief: Brief) -> _Section:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from enum import Enum
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,12 +12,11 @@ from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from rulebook.catalog import Catalog
     from rulebook.checkouts import CheckoutFinder
     from rulebook.model import Document
-    from rulebook.sync import Progress
 
 
 class FailOnState(str, Enum):
@@ -118,28 +116,6 @@ def _confirm(question: str) -> bool:
     if sys.stdin is None or not sys.stdin.isatty():
         return False
     return typer.confirm(question, err=True)
-
-
-@contextmanager
-def _steps(label: str, *, quiet: bool) -> Iterator[Progress | None]:
-    """A progress callback for work in several steps, each with a length of its own."""
-    import sys
-
-    if quiet or sys.stderr is None or not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
-    from rich.progress import Progress as Bar
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(label, total=None)
-
-        def advance(step: str, done: int, total: int) -> None:
-            bar.update(task, description=f"{label}: {step.lower()}", completed=done, total=total)
-
-        yield advance
 
 
 def _load(root: str, *, quiet: bool) -> Catalog:
@@ -256,9 +232,9 @@ def sync(
     from rulebook.errors import EXIT_CANNOT_RUN, GitError
     from rulebook.pins import Pin
     from rulebook.render.stale import synced_lines
-    from rulebook.verdicts import read_pin
     from rulebook.store.folder import secure_folder
     from rulebook.sync import sync as synchronise
+    from rulebook.verdicts import read_pin
 
     catalog = _load(root, quiet=quiet)
     aliases = [_alias(catalog, name) for name in names] or [
@@ -273,7 +249,7 @@ def sync(
         secure_folder(os.path.dirname(folder), catalog.root)
         wanted = [pin for pin in pins if isinstance(pin, Pin) and pin.alias == alias]
         try:
-            with _steps(alias, quiet=quiet) as progress:
+            with terminal.stages(alias, quiet=quiet) as progress:
                 synced = synchronise(target, folder, wanted, silence=timeout, progress=progress)
         except GitError as error:
             # One repository that cannot be reached does not keep the others from being fetched.

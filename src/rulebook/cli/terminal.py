@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import Enum
 from io import TextIOWrapper
+from time import monotonic
 from typing import TYPE_CHECKING, TextIO
 
 from rulebook.errors import RulebookError
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from rulebook.store.schema import Progress, Row
 
 
+#: Seconds after which somebody who waits wonders what is going on.
+PATIENCE = 0.7
 _NO_TERMINAL = "_TYPER_FORCE_DISABLE_TERMINAL"
 
 
@@ -214,20 +217,48 @@ def _fold(line: StyledLine, console: Console) -> Iterator[Text]:
     for piece, style in line.pieces:
         whole.append(piece, style)
     whole.rstrip()
-    width = console.width
-    if whole.cell_len <= width:
-        yield whole
-        return
-    first = whole.wrap(console, width)[0]
     plain = whole.plain
-    start = len(first.plain)
-    first.rstrip()
-    yield first
-    start += len(plain[start:]) - len(plain[start:].lstrip(" "))
-    indent = min(line.indent, width // 4)
-    for part in whole[start:].wrap(console, width - indent):
-        part.rstrip()
-        yield Text(" " * indent) + part
+    start = indent = 0
+    while True:
+        end = row_end(plain, start, console.width - indent)
+        row = whole[start:end]
+        row.rstrip()
+        yield Text(" " * indent) + row if indent else row
+        start = end + len(plain[end:]) - len(plain[end:].lstrip(" "))
+        if start >= len(plain):
+            return
+        indent = min(line.indent, console.width // 4)
+
+
+def row_end(text: str, start: int, width: int) -> int:
+    """Where the row ends that begins at ``start`` and is at most ``width`` cells wide.
+
+    Rows end between words. A word that no row can hold, such as a path, is broken behind one of its slashes; and
+    Chinese, which has no spaces, anywhere.
+    """
+    from rich.cells import get_character_cell_size
+
+    limit, used = start, 0
+    while limit < len(text):
+        used += get_character_cell_size(text[limit])
+        if used > width:
+            break
+        limit += 1
+    # At least one character, however narrow the terminal is.
+    limit = max(limit, start + 1)
+    if limit >= len(text) or text[limit] == " ":
+        return limit
+    if get_character_cell_size(text[limit]) > 1 or get_character_cell_size(text[limit - 1]) > 1:
+        return limit
+    word = text.rfind(" ", start, limit) + 1
+    if not text[start:word].strip():
+        word = start
+    word_end = text.find(" ", limit)
+    longest = text[word : word_end if word_end > 0 else len(text)]
+    if word > start and sum(map(get_character_cell_size, longest)) <= width // 2:
+        return word
+    slash = text.rfind("/", max(word, start), limit) + 1
+    return slash if slash > max(word, start) else word if word > start else limit
 
 
 def show_document(row: Row, original: Row, replaced: Sequence[Row], languages: Sequence[str], color: Color) -> None:
@@ -257,28 +288,79 @@ def progress_bar(label: str, *, quiet: bool) -> Progress | None:
 
 
 class _Bar:
-    """A bar that appears with the first step of work that has at least :data:`_LONG` steps."""
-
-    _LONG = 50
+    """A bar that appears when work has taken a while and is not about to end."""
 
     def __init__(self, label: str) -> None:
         self._label = label
+        self._began = monotonic()
         self._bar: RichProgress | None = None
         self._task: TaskID | None = None
 
     def advance(self, done: int, total: int) -> None:
-        if total < self._LONG:
-            return
+        """Takes note of how many steps are done; the last one ends the bar."""
         if self._bar is None or self._task is None:
-            from rich.console import Console
-            from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-            from rich.progress import Progress as NewProgress
-
-            columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-            self._bar = NewProgress(*columns, console=Console(stderr=True), transient=True)
+            if done >= total or monotonic() - self._began < PATIENCE:
+                return
+            self._bar = _new_bar(remaining=True)
             self._task = self._bar.add_task(self._label, total=total)
             self._bar.start()
-        self._bar.update(self._task, completed=done)
+        self._bar.update(self._task, completed=done, total=total)
         if done >= total:
             self._bar.stop()
             self._bar = None
+
+
+@contextmanager
+def waiting(label: str, *, quiet: bool) -> Iterator[None]:
+    """Says on standard error what is being done, once it turns out to take a while; for work that has no steps."""
+    if quiet or not _is_terminal(sys.stderr):
+        yield
+        return
+    from threading import Timer
+
+    shown: list[RichProgress] = []
+
+    def show() -> None:
+        bar = _new_bar(remaining=False)
+        shown.append(bar)
+        bar.add_task(label, total=None)
+        bar.start()
+
+    timer = Timer(PATIENCE, show)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        timer.join()
+        for bar in shown:
+            bar.stop()
+
+
+@contextmanager
+def stages(label: str, *, quiet: bool) -> Iterator[Callable[[str, int, int], None] | None]:
+    """A progress callback for work in several stages, each with a length of its own."""
+    if quiet or not _is_terminal(sys.stderr):
+        yield None
+        return
+    with _new_bar(remaining=False) as bar:
+        task = bar.add_task(label, total=None)
+
+        def advance(stage: str, done: int, total: int) -> None:
+            bar.update(task, description=f"{label}: {stage.lower()}", completed=done, total=total)
+
+        yield advance
+
+
+def _new_bar(*, remaining: bool) -> RichProgress:
+    """A bar on standard error that vanishes in the end; ``remaining``: with how long it will take."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as NewProgress
+
+    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
+    columns += [TimeRemainingColumn()] if remaining else []
+    colored = wants_color(Color.AUTO, sys.stderr)
+    console = Console(stderr=True, no_color=not colored)
+    return NewProgress(*columns, console=console, transient=True)

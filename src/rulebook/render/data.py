@@ -99,6 +99,7 @@ def explain_data(report: ExplainReport) -> dict[str, Any]:
             }
             for item in report.paths
         ],
+        "notes": list(report.notes),
     }
 
 

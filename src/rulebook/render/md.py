@@ -12,7 +12,20 @@ from typing import TYPE_CHECKING
 
 from rulebook.model import AppliesReport, Finding, Reason, ReasonKind, RuleMatch, Side
 from rulebook.render.safe import one_line
-from rulebook.render.text import MEANINGS, ONLY_PLACES, WORDS, Sides, count, place_of, side_words, sides_of
+from rulebook.render.text import (
+    MEANINGS,
+    ONLY_PLACES,
+    WORDS,
+    Sides,
+    count,
+    explain_verdict,
+    more_related,
+    place_of,
+    related,
+    shorten,
+    side_words,
+    sides_of,
+)
 
 if TYPE_CHECKING:
     from rulebook.answer import ExplainReport
@@ -136,8 +149,11 @@ def _applies(report: AppliesReport) -> Iterator[str]:
     if report.reviews:
         yield f"### Related reading ({len(report.reviews)})"
         yield ""
-        for review in report.reviews:
+        shown = related(report.reviews)
+        for review in shown:
             yield f"- {escape(review.id)} {escape(review.title)}"
+        if len(shown) < len(report.reviews):
+            yield f"- {more_related(report.reviews, shown)}"
         yield ""
     if report.unmatched:
         yield f"<details><summary>{count(len(report.unmatched), 'changed path')} that no rule covers</summary>"
@@ -153,22 +169,36 @@ def _applies(report: AppliesReport) -> Iterator[str]:
     yield f"{examined} examined."
 
 
-def _reasons(match: RuleMatch, sides: Sides, shown: int | None) -> Iterator[str]:
+def _reasons(match: RuleMatch, sides: Sides, shown: int, indent: str = "  ") -> Iterator[str]:
     reasons = [reason for reason in match.reasons if reason.kind is not ReasonKind.COCHANGE]
     for reason in reasons[:shown]:
-        yield f"  - {_reason(reason, sides)}"
-    if shown is not None and len(reasons) > shown:
-        yield f"  - and {count(len(reasons) - shown, 'more reason')}"
+        yield f"{indent}- {reason_markdown(reason, sides)}"
+    if len(reasons) > shown:
+        yield f"{indent}- and {count(len(reasons) - shown, 'more reason')}"
     for item in match.missing_cochanges:
         because = f": {escape(item.because)}" if item.because else ""
-        yield f"  - [ ] not changed along: {code(item.path)}{because}"
+        yield f"{indent}- [ ] not changed along: {code(item.path)}{because}"
 
 
-def _reason(reason: Reason, sides: Sides) -> str:
+def reason_markdown(
+    reason: Reason, sides: Sides | None = None, *, path: int = 4_096, pattern: int = 4_096, text: int = 4_096
+) -> str:
+    """A piece of evidence in one line.
+
+    Args:
+        reason: the evidence.
+        sides: what happened to the changed paths, where that is to be told.
+        path: characters of the path at most.
+        pattern: characters of the pattern at most.
+        text: characters of the changed line at most.
+    """
     removed = " (removed)" if reason.side is Side.OLD else ""
-    what = removed if reason.line else escape(side_words(reason, sides))
-    text = f": {code(reason.text)}" if reason.text else ""
-    return f"{code(place_of(reason))}{what} {WORDS[reason.kind]} {code(reason.pattern)}{text}"
+    what = removed if reason.line or sides is None else escape(side_words(reason, sides))
+    quoted = f": {code(shorten(reason.text, text))}" if reason.text else ""
+    place = place_of(reason._replace(path=shorten(one_line(reason.path), path)))
+    # A pin is no part of the sentence, as a pattern is.
+    colon = ":" if reason.kind is ReasonKind.SOURCE else ""
+    return f"{code(place)}{what} {WORDS[reason.kind]}{colon} {code(shorten(reason.pattern, pattern))}{quoted}"
 
 
 def explain_markdown(report: ExplainReport) -> str:
@@ -177,23 +207,21 @@ def explain_markdown(report: ExplainReport) -> str:
 
 
 def _explain(report: ExplainReport) -> Iterator[str]:
-    yield f"## {escape(report.rule.name)} {escape(report.rule.title)}"
+    yield f"**{escape(explain_verdict(report))}**"
     yield ""
-    if report.inert:
-        yield f"**It cannot apply**: {escape(report.inert)}."
+    yield escape(report.rule.title)
+    yield ""
+    if report.match:
+        yield from _reasons(report.match, sides_of(report.files), SHOWN_PATHS, indent="")
         yield ""
     places = ", ".join(code(pattern) for pattern in report.patterns) or "no place"
     yield f"Applies to {places}."
     yield ""
-    for item in report.paths:
+    for item in report.paths[:SHOWN_PATHS]:
         because = f": {escape(item.explanation.because)}" if item.explanation else ""
         yield f"- {'covers' if item.covered else 'does not cover'} {code(item.path)}{because}"
-    if report.match:
-        yield ""
-        yield f"**{report.match.relevance.value.capitalize()}**: {MEANINGS[report.match.relevance]}."
-        yield ""
-        yield f"- {escape(report.match.id)}"
-        yield from _reasons(report.match, sides_of(report.files), None)
+    if len(report.paths) > SHOWN_PATHS:
+        yield f"- and {len(report.paths) - SHOWN_PATHS:,} more"
 
 
 def rows_markdown(rows: Sequence[Row]) -> str:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rulebook.ordering import natural_key
-from rulebook.pins import PinError, parse_pin
 from rulebook.render.md import code, code_cell, escape
-from rulebook.render.text import BLANK, StyledLine, line
+from rulebook.render.text import BLANK, StyledLine, line, short_pin
 from rulebook.verdicts import CheckedPin, State, Verdict
 
 if TYPE_CHECKING:
@@ -42,6 +41,8 @@ _LEVELS: Mapping[State, str] = {
     State.CHANGED: "note",
     State.UNVERIFIABLE: "note",
 }
+#: Lines shown of what changed at a pinned place; whoever renews it reads the source itself.
+_SHOWN_DIFF = 40
 #: Owners named in one line; the rest are counted.
 _SHOWN_OWNERS = 12
 
@@ -114,7 +115,7 @@ def _rows(report: StaleReport) -> list[tuple[str, dict[State, int]]]:
 def _places(pins: Sequence[CheckedPin]) -> Iterator[StyledLine]:
     """Each pinned place once, with the documents that pin it."""
     for (text, verdict), owners in _grouped(pins).items():
-        yield line("  ", (_owners(owners), "cyan"), f"  {_short(text)}", indent=4)
+        yield line("  ", (_owners(owners), "cyan"), f"  {short_pin(text)}", indent=4)
         detail = f"{verdict.detail.value}: " if verdict.detail is not None else ""
         yield line(f"      {detail}{verdict.because}", indent=8)
         if verdict.remedy:
@@ -131,7 +132,7 @@ def _reasons(pins: Sequence[CheckedPin]) -> Iterator[StyledLine]:
         if remedy:
             yield line(("  remedy: ", "green"), remedy, indent=4)
         for (text, _), owners in _grouped(kept).items():
-            yield line("      ", (_owners(owners), "cyan"), f"  {_short(text)}", indent=8)
+            yield line("      ", (_owners(owners), "cyan"), f"  {short_pin(text)}", indent=8)
 
 
 def _grouped(pins: Sequence[CheckedPin]) -> dict[tuple[str, Verdict], list[str]]:
@@ -145,15 +146,6 @@ def _owners(owners: Sequence[str]) -> str:
     names = sorted(set(owners), key=natural_key)
     more = f" and {len(names) - _SHOWN_OWNERS} more" if len(names) > _SHOWN_OWNERS else ""
     return ", ".join(names[:_SHOWN_OWNERS]) + more
-
-
-def _short(text: str) -> str:
-    """A pin with its commit shortened, as people read it."""
-    try:
-        pin = parse_pin(text)
-    except PinError:
-        return text
-    return str(pin._replace(commit=pin.commit[:12]))
 
 
 def _examined(report: StaleReport) -> Iterator[StyledLine]:
@@ -177,24 +169,41 @@ def _count(number: int, noun: str) -> str:
 
 
 def proposal_lines(proposals: Sequence[Proposal]) -> Iterator[StyledLine]:
-    """What ``repin`` offers: each document's pins, what changed at them, and the pin to write."""
+    """What ``repin`` offers: how much, then each document's pins, what changed at them, and the pin to write."""
+    yield line((_offer(proposals), "bold"), indent=4)
     owner = ""
     for proposal in proposals:
         citation, verdict = proposal.checked.citation, proposal.checked.verdict
         if citation.owner != owner:
             owner = citation.owner
+            yield BLANK
             yield line((owner, "bold cyan"), (f"  {citation.location.path}", "dim"))
         style = _STYLES[verdict.state]
-        yield line(
-            "  ", (verdict.state.value, style), f"  {citation.source.pin}", (f"  {verdict.because}", "dim"), indent=4
-        )
+        pin = short_pin(citation.source.pin)
+        yield line("  ", (verdict.state.value, style), f"  {pin}", (f"  {verdict.because}", "dim"), indent=4)
         if proposal.new is None:
             yield line("    ", ("not renewed: ", "yellow"), proposal.refused, indent=6)
             continue
-        yield line("    ", ("now ", "green"), str(proposal.new), indent=6)
-        for text in proposal.diff:
+        yield line("    ", ("now ", "green"), short_pin(str(proposal.new)), indent=6)
+        for text in proposal.diff[:_SHOWN_DIFF]:
             style = {"+": "green", "-": "red", "@": "cyan"}.get(text[:1], "")
             yield line("    ", (text, style), indent=6)
+        if len(proposal.diff) > _SHOWN_DIFF:
+            yield line(
+                (f"    and {_count(len(proposal.diff) - _SHOWN_DIFF, 'more line')} of this diff", "dim"), indent=6
+            )
+
+
+def _offer(proposals: Sequence[Proposal]) -> str:
+    """What can be renewed, in one line."""
+    offered = sum(proposal.new is not None for proposal in proposals)
+    refused = len(proposals) - offered
+    if not proposals:
+        return "No pin has to be renewed"
+    told = f"{_count(offered, 'pin')} can be renewed" if offered else "No pin can be renewed"
+    return told + (
+        f", {refused} cannot" if refused and offered else f": {_count(refused, 'pin')} cannot" if refused else ""
+    )
 
 
 def synced_lines(synced: Synced) -> Iterator[StyledLine]:
@@ -283,7 +292,7 @@ def _markdown(report: StaleReport) -> Iterator[str]:
         for (text, verdict), owners in _grouped(pins).items():
             box = "" if state is State.UNVERIFIABLE else "[ ] "
             remedy = f" Remedy: {escape(verdict.remedy)}." if verdict.remedy else ""
-            yield f"- {box}{', '.join(code(owner) for owner in dict.fromkeys(owners))}: {code(_short(text))}"
+            yield f"- {box}{', '.join(code(owner) for owner in dict.fromkeys(owners))}: {code(short_pin(text))}"
             yield f"  {escape(verdict.because)}.{remedy}"
         yield ""
     if report.identifiers:

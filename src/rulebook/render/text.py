@@ -37,6 +37,11 @@ MEANINGS = {
     Relevance.DIRECT: "shown by the change itself",
     Relevance.POSSIBLE: "only the place matches",
 }
+#: Digests shown as related reading: of the same places, and of those that only share a label; JSON has them all.
+SHOWN_PLACE_REVIEWS = 5
+SHOWN_LABEL_REVIEWS = 3
+#: Paths shown of those that a rule covers, and of those that it does not.
+SHOWN_EXPLAINED = 20
 ONLY_PLACES = "Only places were looked at, not changed lines."
 _INDENT = " " * 10
 WORDS = {
@@ -112,9 +117,12 @@ def applies_lines(report: AppliesReport) -> Iterator[StyledLine]:
     if report.reviews:
         yield BLANK
         yield line((f"Related reading ({len(report.reviews)})", "bold"))
-        for review in report.reviews:
+        shown = related(report.reviews)
+        for review in shown:
             yield line("  ", (review.id, "cyan"), f"  {review.title}", indent=4)
             yield line(("      " + _review_reason(review), "dim"), indent=8)
+        if len(shown) < len(report.reviews):
+            yield line((f"  {more_related(report.reviews, shown)}; --format json has them all", "dim"), indent=4)
     if report.unmatched:
         yield BLANK
         yield line((f"No rule covers ({len(report.unmatched)})", "bold"))
@@ -221,6 +229,29 @@ def side_words(reason: Reason, sides: Sides) -> str:
     return f" ({change.status.value})"
 
 
+def related(reviews: Sequence[ReviewMatch]) -> list[ReviewMatch]:
+    """The digests worth a reviewer's time: those of the same places, then a few that share a label, as they are ranked.
+
+    What touched the same files is evidence; a label that the whole team puts on everything hardly is.
+    """
+    places = [review for review in reviews if _by_place(review)]
+    labels = [review for review in reviews if not _by_place(review)]
+    return [*places[:SHOWN_PLACE_REVIEWS], *labels[: max(SHOWN_LABEL_REVIEWS - len(places), 0)]]
+
+
+def more_related(reviews: Sequence[ReviewMatch], shown: Sequence[ReviewMatch]) -> str:
+    """How many digests were left out, and what they have in common with the change."""
+    left = [review for review in reviews if review not in shown]
+    places = sum(map(_by_place, left))
+    told = [f"{places:,} of the same places"] if places else []
+    told += [f"{len(left) - places:,} that only share a label"] if len(left) > places else []
+    return f"and {' and '.join(told)}"
+
+
+def _by_place(review: ReviewMatch) -> bool:
+    return any(reason.kind is ReasonKind.PATH for reason in review.reasons)
+
+
 def _review_reason(review: ReviewMatch) -> str:
     paths = [reason for reason in review.reasons if reason.kind is ReasonKind.PATH]
     if paths:
@@ -229,29 +260,58 @@ def _review_reason(review: ReviewMatch) -> str:
     return "shares the label " + ", ".join(dict.fromkeys(reason.pattern for reason in review.reasons))
 
 
-def explain_lines(report: ExplainReport) -> Iterator[StyledLine]:
-    """The answer of ``explain``."""
-    row = report.rule
-    yield line((row.name, "bold cyan"), f"  {row.title}", indent=4)
-    yield line(("  " + " · ".join(fact for fact in (row.repo, row.status, row.severity) if fact), "dim"), indent=4)
+def explain_verdict(report: ExplainReport) -> str:
+    """Whether a rule applies, and why, in one line."""
+    name, total = report.rule.name, len(report.paths)
+    covered = sum(item.covered for item in report.paths)
     if report.inert:
-        yield line("  ", ("It cannot apply", "bold magenta"), f": {report.inert}.", indent=4)
-    if report.patterns:
-        yield line(("  applies to", "dim"))
-        for pattern in report.patterns:
-            yield line(f"    {pattern}", indent=6)
-    else:
-        yield line(("  applies to no place", "dim"))
-    for item in report.paths:
-        yield BLANK
-        mark, style = ("covers", "green") if item.covered else ("does not cover", "red")
-        yield line("  ", (mark, style), " ", (item.path, "bold"), indent=4)
-        if item.explanation is not None:
-            yield line(f"    {item.explanation.because}", indent=6)
+        return f"{name} cannot apply: {report.inert}"
+    if not report.files:
+        return (
+            f"{name} applies to changes in {count(len(report.patterns), 'place')}"
+            if report.patterns
+            else (f"{name} applies to no place")
+        )
+    places = (
+        f"it covers {covered:,} of {count(total, 'path')}" if covered else f"it covers none of {count(total, 'path')}"
+    )
+    if report.match is None:
+        return f"{name} does not apply: {places}"
+    relevance = report.match.relevance
+    return (
+        f"{name} applies ({relevance.value}: {MEANINGS[relevance]}); {places}"
+        if covered
+        else (f"{name} applies ({relevance.value}), though {places}: the change edits a source of it")
+    )
+
+
+def explain_lines(report: ExplainReport) -> Iterator[StyledLine]:
+    """The answer of ``explain``: the verdict, its evidence, then path by path what covers or rejects it."""
+    row = report.rule
+    style = "bold magenta" if report.inert else "bold green" if report.match or not report.files else "bold red"
+    yield line((explain_verdict(report), style), indent=4)
+    yield line(("  " + row.title, "bold"), indent=4)
+    yield line(("  " + " · ".join(fact for fact in (row.repo, row.status, row.severity) if fact), "dim"), indent=4)
     if report.match:
         yield BLANK
-        yield line(("  ", ""), (report.match.relevance.value, "bold"), f": {MEANINGS[report.match.relevance]}")
-        yield from _reason_lines(report.match, sides_of(report.files))
+        yield from _reason_lines(report.match, sides_of(report.files), shown=SHOWN_EXPLAINED)
+    for covered, words, style in ((True, "covers", "green"), (False, "does not cover", "red")):
+        items = [item for item in report.paths if item.covered is covered]
+        if not items:
+            continue
+        yield BLANK
+        yield line((f"It {words} ({len(items):,})", style))
+        for item in items[:SHOWN_EXPLAINED]:
+            yield line("  ", (item.path, "bold"), indent=4)
+            if item.explanation is not None:
+                yield line((f"      {item.explanation.because}", "dim"), indent=8)
+        if len(items) > SHOWN_EXPLAINED:
+            left = count(len(items) - SHOWN_EXPLAINED, "more path")
+            yield line((f"  and {left}; --format json has them all", "dim"), indent=4)
+    yield BLANK
+    yield line(("Applies to" if report.patterns else "Applies to no place", "bold"))
+    for pattern in report.patterns:
+        yield line(f"  {pattern}", indent=4)
 
 
 def rows_lines(rows: Sequence[Row]) -> Iterator[StyledLine]:
@@ -322,7 +382,18 @@ def document_lines(row: Row, original: Row, replaced: Sequence[Row], languages: 
         item if isinstance(item, str) else item.get("pin", "") for item in _list(original.metadata.get("sources"))
     ]
     for source in sources:
-        yield line(("  source ", "dim"), source, indent=4)
+        yield line(("  source ", "dim"), short_pin(source), indent=4)
+
+
+def short_pin(text: str) -> str:
+    """A pin with its commit shortened, as people read it; other texts as they are."""
+    from rulebook.pins import PinError, parse_pin
+
+    try:
+        pin = parse_pin(text)
+    except PinError:
+        return text
+    return str(pin._replace(commit=pin.commit[:12]))
 
 
 def _list(value: object) -> list[Any]:

@@ -30,6 +30,13 @@ _STATE_STYLE = {
 _SEVERITY_STYLE = {"error": "bold red", "warning": "yellow", "note": "cyan"}
 
 
+#: Patches shown with their evidence; the rest are counted, and JSON has them all.
+SHOWN_PATCHES = 25
+#: Entries shown of lists that need nobody's attention.
+SHOWN_BRIEFLY = 10
+ALL = "--format json has them all"
+
+
 # --- lines ------------------------------------------------------------------------------------
 
 
@@ -39,20 +46,25 @@ def check_lines(report: CheckReport) -> Iterator[StyledLine]:
     if report.patches:
         yield BLANK
         yield line((f"Patches ({len(report.patches)})", "bold"))
-        for item in report.patches:
+        order = list(PatchStatus)[::-1]
+        ordered = sorted(report.patches, key=lambda item: order.index(item.status))
+        for item in ordered[:SHOWN_PATCHES]:
             yield from _patch_lines(item)
+        yield from _more(len(ordered) - SHOWN_PATCHES, "patch", "patches")
     if report.possible:
         yield BLANK
         yield line((f"Possible ({len(report.possible)})", "bold"), ("  looked at, and not counted", "dim"))
-        for patch in report.possible:
+        for patch in report.possible[:SHOWN_BRIEFLY]:
             yield from _patch(patch, "possible", "dim")
+        yield from _more(len(report.possible) - SHOWN_BRIEFLY, "place")
     if report.kept:
         yield BLANK
         yield line(
             (f"There before ({len(report.kept)})", "bold"), ("  touched, and not introduced by this change", "dim")
         )
-        for patch in report.kept:
+        for patch in report.kept[:SHOWN_BRIEFLY]:
             yield from _patch(patch, "kept", "dim")
+        yield from _more(len(report.kept) - SHOWN_BRIEFLY, "patch", "patches")
     yield from _findings([finding for finding in report.findings if finding.code != "patch-unwaived"], report.steps)
     if report.steps:
         yield BLANK
@@ -70,32 +82,44 @@ def check_lines(report: CheckReport) -> Iterator[StyledLine]:
 
 
 def audit_lines(report: AuditReport) -> Iterator[StyledLine]:
-    """The answer of ``waiver audit``: patches by status, then waivers by state."""
+    """The answer of ``waiver audit``: the verdict, what nothing excuses, waivers by state, then the rest in brief."""
+    yield line((audit_verdict(report), "bold green" if report.passed else "bold red"), indent=6)
     counts = ", ".join(f"{len(_with(report.patches, status))} {status}" for status in PatchStatus)
     examined = _count(report.examined, "file")
     total = _count(len(report.patches), "patch", "patches")
     yield line((report.repo, "bold"), f" at {report.at[:12]}: {examined} examined, {total} ({counts})", indent=4)
-    for status in (PatchStatus.UNWAIVED, PatchStatus.WAIVED, PatchStatus.GRANDFATHERED):
-        items = _with(report.patches, status)
-        if items:
-            yield BLANK
-            yield line((f"{status.value.capitalize()} ({len(items)})", "bold"))
-            for item in items:
-                yield from _patch_lines(item)
+    unwaived = _with(report.patches, PatchStatus.UNWAIVED)
+    if unwaived:
+        yield BLANK
+        yield line((f"Unwaived ({len(unwaived)})", "bold"))
+        for item in unwaived[:SHOWN_PATCHES]:
+            yield from _patch_lines(item)
+        yield from _more(len(unwaived) - SHOWN_PATCHES, "patch", "patches")
     if report.waivers:
         yield BLANK
         yield line((f"Waivers ({len(report.waivers)}), as of {report.today}", "bold"))
-        for judged in report.waivers:
+        ordered = sorted(report.waivers, key=lambda judged: judged.state is WaiverState.IN_FORCE)
+        lapsed = sum(judged.state is not WaiverState.IN_FORCE for judged in ordered)
+        shown = max(lapsed, SHOWN_BRIEFLY)
+        for judged in ordered[:shown]:
             yield line("  ", (f"{judged.state.value:<11}", _STATE_STYLE[judged.state]), judged.waiver.path, indent=13)
             if judged.because:
                 yield line((f"             {judged.because}", "dim"), indent=13)
+        yield from _more(len(ordered) - shown, "waiver in force", "waivers in force")
+    for status in (PatchStatus.WAIVED, PatchStatus.GRANDFATHERED):
+        yield from _excused(_with(report.patches, status), status)
     if report.possible:
         yield BLANK
         yield line((f"Possible ({len(report.possible)})", "bold"), ("  not counted", "dim"))
-        for patch in report.possible:
+        for patch in report.possible[:SHOWN_BRIEFLY]:
             yield from _patch(patch, "possible", "dim")
-    for path, reason in report.unread:
-        yield line(("not looked at: ", "yellow"), path, (f"  {reason}", "dim"), indent=4)
+        yield from _more(len(report.possible) - SHOWN_BRIEFLY, "place")
+    if report.unread:
+        yield BLANK
+        yield line((f"Not looked at ({len(report.unread)})", "bold yellow"))
+        for path, reason in report.unread[:SHOWN_BRIEFLY]:
+            yield line(f"  {path}", (f"  {reason}", "dim"), indent=4)
+        yield from _more(len(report.unread) - SHOWN_BRIEFLY, "file")
     if report.stale:
         yield BLANK
         yield line(
@@ -103,6 +127,43 @@ def audit_lines(report: AuditReport) -> Iterator[StyledLine]:
             "rulebook waiver baseline --prune",
             indent=4,
         )
+
+
+def audit_verdict(report: AuditReport) -> str:
+    """The verdict on a tree in one line."""
+    where = f"{report.rule}, {report.repo} at {report.at[:12]}"
+    unwaived = _with(report.patches, PatchStatus.UNWAIVED)
+    lapsed = [judged for judged in report.waivers if judged.state is not WaiverState.IN_FORCE]
+    wrong = [f"{_count(len(unwaived), 'patch', 'patches')} without a waiver"] if unwaived else []
+    wrong += [f"{_count(len(lapsed), 'waiver')} not in force"] if lapsed else []
+    if wrong:
+        return f"FAIL ({where}): {' and '.join(wrong)}"
+    if report.patches:
+        return f"PASS ({where}): {_count(len(report.patches), 'patch', 'patches')}, all of them excused"
+    return f"PASS ({where}): no patch"
+
+
+def _excused(items: Sequence[JudgedPatch], status: PatchStatus) -> Iterator[StyledLine]:
+    """Patches that need nobody's attention: a line for each file."""
+    if not items:
+        return
+    groups: dict[tuple[str, str | None], list[JudgedPatch]] = {}
+    for item in items:
+        groups.setdefault((item.patch.path, item.covered_by), []).append(item)
+    yield BLANK
+    yield line((f"{status.value.capitalize()} ({len(items)})", "bold"))
+    for (path, covered_by), group in list(groups.items())[:SHOWN_BRIEFLY]:
+        targets = ", ".join(dict.fromkeys(name for item in group for name in item.patch.targets))
+        by = f"  by {covered_by}" if covered_by else ""
+        what = f"  {_count(len(group), 'patch', 'patches')} of {targets}"
+        yield line("  ", (status.value, _STATUS_STYLE[status]), f" {path}", what, (by, "dim"), indent=6)
+    yield from _more(len(groups) - SHOWN_BRIEFLY, "file")
+
+
+def _more(count: int, noun: str, plural: str = "") -> Iterator[StyledLine]:
+    """What was left out, where something was."""
+    if count > 0:
+        yield line((f"  and {count:,} more {noun if count == 1 else plural or noun + 's'}; {ALL}", "dim"), indent=4)
 
 
 def _patch_lines(item: JudgedPatch) -> Iterator[StyledLine]:
@@ -272,8 +333,8 @@ def _check_markdown(report: CheckReport) -> Iterator[str]:
         yield "What to do next:"
         yield ""
         for number, step in enumerate(report.steps, 1):
-            command = f": {_in_text(step.command)}" if step.command else ""
-            yield f"{number}. {escape(step.text, in_table=False)}{command}"
+            command = f": {code(step.command)}" if step.command else ""
+            yield f"{number}. {escape(step.text)}{command}"
         yield ""
     sign = signoff_line(report)
     if sign:
@@ -283,26 +344,20 @@ def _check_markdown(report: CheckReport) -> Iterator[str]:
         yield ""
 
 
-def _in_text(text: str) -> str:
-    return code(text, in_table=False)
-
-
 def audit_markdown(report: AuditReport) -> str:
     """The answer of ``waiver audit``."""
     return "\n".join(_audit_markdown(report)) + "\n"
 
 
 def _audit_markdown(report: AuditReport) -> Iterator[str]:
-    yield f"## Patches in {code(report.repo)} at {code(report.at[:12])}"
+    yield f"**{escape(audit_verdict(report))}**"
     yield ""
-    yield from _table(report.patches)
-    if not report.patches:
-        yield "None."
-        yield ""
+    order = list(PatchStatus)[::-1]
+    yield from _table(sorted(report.patches, key=lambda item: order.index(item.status)))
     if report.waivers:
         yield "| waiver | state | why |"
         yield "| --- | --- | --- |"
-        for judged in report.waivers:
+        for judged in sorted(report.waivers, key=lambda judged: judged.state is WaiverState.IN_FORCE):
             yield f"| {code_cell(judged.waiver.path)} | {judged.state.value} | {cell(judged.because)} |"
         yield ""
     yield f"{report.examined} files examined."
