@@ -224,24 +224,80 @@ def test_nothing_on_a_page_comes_from_elsewhere(own: Path) -> None:
         assert "style=" not in re.sub(r"<script.*?</script>", "", text, flags=re.DOTALL), path
 
 
-def test_a_malicious_rule_changes_nothing_but_its_words(tmp_path: Path) -> None:
-    plain = make_kb(tmp_path / "plain", {"rules/demo/D-1.md": rule("D-1", body="Text.\n")})
-    title = "'</title><script>alert(2)</script> \u202e <img src=x onerror=alert(3)>'"
-    evil = make_kb(tmp_path / "evil", {"rules/demo/D-1.md": rule("D-1", body=EVIL, title=title)})
+#: A value for every key that is shown: markup, an attribute's end, a link that runs, letters that turn the text around.
+EVIL_WORD = (
+    "\"'></title><script>alert(2)</script> \u202e <img src=x onerror=alert(3)> [x](javascript:x) ${{x}} {{ 7*7 }}"
+)
+
+
+def evil_files() -> dict[str, str]:
+    """One document of each kind with the same value everywhere."""
+    text = json.dumps(EVIL_WORD, ensure_ascii=False)
+    rule_text = rule(
+        "D-1",
+        body=EVIL,
+        title=text,
+        tags=f"[{text}]",
+        applies_to=f'["src/**", "!src/{EVIL_WORD.replace(chr(34), "")}"]',
+        look_for=f"[{{identifiers: [{text}], lines: [{text}], functions: [{text}], inside: [{text}], on: added}}]",
+        co_changes=f"[{{when: {{inside: [{text}]}}, then: [{text}], because: {text}}}]",
+        provenance=f"[{text}]",
+        related=f"[{text}]",
+        superseded_by=f"[{text}]",
+        status="superseded",
+        since=text,
+        because=text,
+        created=text,
+        sources=f'["demo@{SHA}:src/<img src=x>.py#<b>", {{pin: unknown, url: "javascript:alert(1)"}}, {text}]',
+    )
+    review = (
+        f'---\nid: "o/n#1"\ntitle: {text}\nrepo: {text}\npr: 1\nlabels: [{text}]\ntouches: [{text}]\n'
+        f"reading: {text}\nauthor: {text}\nopened: {text}\nsources: []\n---\n## What to take away\n\n{EVIL}"
+    )
+    waiver = (
+        f"---\ntitle: {text}\nrepo: demo\npr: 7\nrule: {text}\ncreated: {text}\nexpires: {text}\nremoval: {text}\n"
+        f"called_from: [{text}]\nconfigs: [{text}]\nimages: [{text}]\nupstream: ['javascript:alert(1)', {text}]\n"
+        f"patches: [{{path: {text}, targets: [{text}]}}]\n---\n{EVIL}"
+    )
+    return {"rules/demo/D-1.md": rule_text, "reviews/o/n/1.md": review, "waivers/demo/7.md": waiver}
+
+
+def test_malicious_documents_change_nothing_but_their_words(tmp_path: Path) -> None:
+    names = ("rules/demo/D-1.md", "reviews/o/n/1.md", "waivers/demo/7.md")
+    files = evil_files()
+    assert tuple(files) == names
+    evil = make_kb(tmp_path / "evil", files)
+    # The same documents with words that are harmless; what is wrong with them is the same as well.
+    calm = {
+        name: text.replace(EVIL, "Text.\n").replace(json.dumps(EVIL_WORD, ensure_ascii=False), '"Word"')
+        for name, text in files.items()
+    }
+    plain = make_kb(tmp_path / "plain", calm)
     build(plain, tmp_path / "a")
     build(evil, tmp_path / "b")
-    for path in (tmp_path / "b").rglob("*.html"):
-        good = Links((tmp_path / "a" / path.relative_to(tmp_path / "b")).read_text(encoding="utf-8"))
-        text = path.read_text(encoding="utf-8")
+    pages = [path.relative_to(tmp_path / "b") for path in (tmp_path / "b").rglob("*.html")]
+    assert {"rules/demo/D-1/index.html", "zh/reviews/o/n/1/index.html", "waivers/demo/7/index.html"} <= {
+        path.as_posix() for path in pages
+    }
+    for path in pages:
+        good = Links((tmp_path / "a" / path).read_text(encoding="utf-8"))
+        text = (tmp_path / "b" / path).read_text(encoding="utf-8")
         bad = Links(text)
-        for tag in ("script", "iframe", "img", "style", "form", "svg"):
+        for tag in ("script", "iframe", "img", "style", "form", "svg", "input", "button", "title", "link", "meta"):
             assert bad.tags.count(tag) == good.tags.count(tag), (path, tag)
         assert bad.handlers == good.handlers
-        assert not [target for target in bad.targets if target.lower().startswith(("javascript:", "data:"))]
+        assert not [target for target in bad.targets if target.lower().strip().startswith(("javascript:", "data:"))]
         assert bad.ids.count("__config") == good.ids.count("__config")
         assert "\u202e" not in text
         assert "tracker.invalid" not in text
-    assert "\u202e" not in (tmp_path / "b/rules/demo/D-1/index.md").read_text(encoding="utf-8")
+    # The words are there, wherever they were written.
+    for place, least in (("rules/demo/D-1", 20), ("reviews/o/n/1", 10), ("waivers/demo/7", 12), ("reviews", 4)):
+        assert (tmp_path / "b" / place / "index.html").read_text(encoding="utf-8").count("alert(2)") > least
+    for path in (tmp_path / "b").rglob("*.md"):
+        assert "\u202e" not in path.read_text(encoding="utf-8")
+    for name in ("feed.atom", "badges/rules.svg"):
+        ET.parse(tmp_path / "b" / name)
+    assert "<script" not in (tmp_path / "b/feed.atom").read_text(encoding="utf-8")
 
 
 def test_a_rule_with_errors_is_named_and_shown_with_a_notice(tmp_path: Path) -> None:
