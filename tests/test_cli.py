@@ -729,6 +729,61 @@ def test_completion_of_commands(tmp_path: Path) -> None:
     assert "applies" in got.out
 
 
+def completed(base: Base | None, cwd: Path, *words: str) -> list[str]:
+    got = process(
+        cwd=cwd,
+        _RULEBOOK_COMPLETE="complete_bash",
+        COMP_WORDS=" ".join(["rulebook", *words]),
+        COMP_CWORD=str(len(words)),
+        **({"RULEBOOK_ROOT": str(base.root)} if base else {}),
+    )
+    assert (got.code, got.err) == (0, "")
+    return got.out.split()
+
+
+@pytest.mark.parametrize(
+    ("words", "offered"),
+    [
+        (["show", "o"], ["owner/demo#7"]),
+        (["show", "x"], []),
+        (["explain", "R"], ["R", "RARE"]),
+        (["retire", "RA"], ["RARE"]),
+        (["stale", "RA"], ["RARE"]),
+        (["list", "--repo", "d"], ["demo"]),
+        (["sync", "d"], ["demo"]),
+        (["list", "--label", "c"], ["ci"]),
+        (["list", "--kind", "re"], ["review"]),
+        (["show", "--lang", "z"], ["zh"]),
+        (["lint", "--fail-on", "n"], ["note", "never"]),
+    ],
+    ids=str,
+)
+def test_completion_of_what_the_knowledge_base_has(base: Base, words: list[str], offered: list[str]) -> None:
+    base.rule("RARE", tags=["ci"])
+    base.write("rules/demo/R.zh.md", "---\nid: R\ntitle: 规则\n---\n")
+    base.review(7, "src/**")
+    assert completed(base, base.root, *words) == offered
+
+
+def test_completion_without_a_knowledge_base_is_silent(tmp_path: Path) -> None:
+    assert completed(None, tmp_path, "show", "R") == []
+
+
+def test_help_texts_fold_at_the_terminals_width() -> None:
+    _, shown = on_terminal("applies", "--help", columns=60)
+    assert "(direct)\n" not in without_style(shown)
+    lines = [line.strip() for line in without_style(shown).split("\n")]
+    assert "git diff main... | rulebook applies --diff -" in lines
+    assert [line for line in without_style(shown).split("\n") if cell_len(line) > 60] == []
+
+
+@pytest.mark.parametrize("name", [*app.COMMANDS])
+def test_help_of_every_command_tells_its_exit_codes(name: str) -> None:
+    for sub in ("check", "audit", "new", "baseline") if name == "waiver" else ("",):
+        text = ask(name, *([sub] if sub else []), "--help").out
+        assert "Exit codes: 0 " in text or name == "site", (name, sub)
+
+
 def test_list_filters(base: Base) -> None:
     base.rule("TAGGED", tags=["ci"])
     base.review(3, "ci/**", ["CI"])

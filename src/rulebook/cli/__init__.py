@@ -27,7 +27,6 @@ def _run(argv: Sequence[str] | None) -> int:
     import typer
 
     from rulebook.cli import terminal
-    from rulebook.cli.usage import ClickError, explain
 
     try:
         from rulebook.cli.app import app
@@ -43,16 +42,18 @@ def _run(argv: Sequence[str] | None) -> int:
     except RulebookError as error:
         terminal.note_error(error.message, error.hint, apart=error.exit_code == EXIT_USAGE)
         return error.exit_code
-    except ClickError as error:
-        if type(error).__name__ != "NoArgsIsHelpError":  # the help text is its message, and is printed by now
-            terminal.note_error(*explain(error, sys.argv[1:] if argv is None else argv), apart=True)
-        return EXIT_USAGE
     except typer.Abort as abort:
         # A question that was not answered; or an EOFError from anywhere, which no input of ours raises.
         return _report_bug(abort.__cause__) if abort.__cause__ else _interrupted()
     except KeyboardInterrupt:
         return _interrupted()
     except Exception as error:
+        from rulebook.cli.usage import ClickError, explain
+
+        if isinstance(error, ClickError):
+            if type(error).__name__ != "NoArgsIsHelpError":  # the help text is its message, and is printed by now
+                terminal.note_error(*explain(error, sys.argv[1:] if argv is None else argv), apart=True)
+            return EXIT_USAGE
         if isinstance(error, OSError) and error.errno in _FULL:
             terminal.discard_output()
             terminal.note(f"rulebook: cannot write: {os.strerror(error.errno)} (make room, and run it again)")

@@ -47,6 +47,8 @@ class _LazyCommands(MutableMapping[str, Any]):
             holder = typer.Typer(callback=_nothing, add_completion=False, pretty_exceptions_enable=False)
             import_module(f"rulebook.cli.{COMMANDS[name]}").register(holder)
             made: Any = typer.main.get_command(holder)
+            for command in made.commands.values():
+                _unwrap(command)
             self._made.update(made.commands)
         return self._made[name]
 
@@ -71,6 +73,18 @@ class _LazyGroup(TyperGroup):
         self.commands: Any = _LazyCommands()
 
 
+def _unwrap(command: Any) -> None:
+    """Lets the paragraphs of help texts be folded by the terminal's width, not by the source's.
+
+    Typer does so with the first one alone.
+    """
+    if command.help:
+        paragraphs = command.help.split("\n\n")
+        command.help = "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
+    for inner in getattr(command, "commands", {}).values():
+        _unwrap(inner)
+
+
 def _nothing() -> None:
     pass
 
@@ -82,7 +96,13 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="Exit codes: 0 answered or clean, 1 findings, 2 usage, 3 could not run, 4 a bug, 130 interrupted.",
+    epilog="Examples:\n"
+    "  rulebook applies --git main...HEAD  which rules apply to this branch\n"
+    "  rulebook explain RULE src/config.py why one does, or does not\n"
+    "  rulebook show RULE                  what it says\n"
+    "  rulebook search WORD                what there is on a word, a name, a path\n"
+    "  rulebook lint                       whether the content is well-formed\n\n"
+    "Exit codes: 0 answered or clean, 1 findings, 2 usage, 3 could not run, 4 a bug, 130 interrupted.",
 )
 
 

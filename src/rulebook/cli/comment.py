@@ -27,8 +27,12 @@ _WRITERS = ("json", "md", "sarif", "github")
 def register(app: typer.Typer) -> None:
     """Adds the command to the application."""
     app.command(
-        epilog="Examples: rulebook comment --dry-run https://github.com/OWNER/NAME/pull/7   ·   "
-        "rulebook comment --pr 7 --repository OWNER/NAME   ·   rulebook comment --from answer.json"
+        epilog=options.examples(
+            "rulebook comment --dry-run https://github.com/OWNER/NAME/pull/7",
+            "rulebook comment --pr 7 --repository OWNER/NAME",
+            "rulebook comment --from answer.json",
+            notes="Exit codes: 0 written or printed, 1 findings at or above --fail-on, 2 usage, 3 could not run.",
+        )
     )(comment)
 
 

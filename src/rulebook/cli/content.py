@@ -13,9 +13,17 @@ from rulebook.errors import EXIT_FINDINGS
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the application."""
-    app.command(epilog="Example: rulebook index --root ../rules")(index)
     app.command(
-        epilog="Examples: rulebook lint --fail-on warning   ·   rulebook lint --checkout afd-plugin=../afd-plugin"
+        epilog=options.examples(
+            "rulebook index --root ../rules", notes="Exit codes: 0 built, 2 usage, 3 could not run."
+        )
+    )(index)
+    app.command(
+        epilog=options.examples(
+            "rulebook lint --fail-on warning",
+            "rulebook lint --checkout afd-plugin=../afd-plugin",
+            notes=options.FINDINGS,
+        )
     )(lint)
 
 
@@ -58,7 +66,8 @@ def lint(
 
     folder = inputs.root_of(root)
     catalog = load(folder, progress=terminal.progress_bar("reading", quiet=quiet))
-    findings = validate(catalog, inputs.head_paths(catalog.config, checkout), history=inputs.history_of(folder))
+    with terminal.waiting("checking", quiet=quiet):
+        findings = validate(catalog, inputs.head_paths(catalog.config, checkout), history=inputs.history_of(folder))
     output.write("lint", form, color, findings=findings, examined=catalog.files)
     order = [word.value for word in options.FailOn]
     if any(order.index(finding.severity.value) <= order.index(fail_on.value) for finding in findings) and (

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, output, terminal
+from rulebook.cli import completion, inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import UsageError
 
@@ -17,24 +17,51 @@ if TYPE_CHECKING:
 #: The shape of BCP 47's codes, as far as files are named by it: a language, then script, region, variants.
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:-[A-Za-z0-9]{2,8})*")
 
-Lang = Annotated[str, typer.Option("--lang", metavar="LANG", help="Show the twin in this language (zh, say).")]
+Lang = Annotated[
+    str,
+    typer.Option(
+        "--lang",
+        metavar="LANG",
+        help="Show the twin in this language (zh, say). Default: the original.",
+        autocompletion=completion.languages,
+    ),
+]
 
 
 def register(app: typer.Typer) -> None:
     """Adds the commands to the application."""
-    app.command(epilog="Examples: rulebook search parse_extra_config   ·   rulebook search 控制面 --kind rule")(search)
     app.command(
-        epilog="Examples: rulebook show AFD-I4   ·   rulebook show AFD-I4 --lang zh   ·   rulebook show '#57112'"
+        epilog=options.examples(
+            "rulebook search parse_extra_config",
+            "rulebook search 控制面 --kind rule",
+            notes="Exit codes: 0 answered, also that nothing is found; 2 usage, 3 could not run.",
+        )
+    )(search)
+    app.command(
+        epilog=options.examples(
+            "rulebook show AFD-I4",
+            "rulebook show AFD-I4 --lang zh",
+            "rulebook show '#57112'",
+            notes="Exit codes: 0 shown, 2 there is none of that name, 3 could not run.",
+        )
     )(show)
-    app.command("list", epilog="Examples: rulebook list --kind rule --repo afd-plugin   ·   rulebook list --label ci")(
-        list_
-    )
+    app.command(
+        "list",
+        epilog=options.examples(
+            "rulebook list --kind rule --repo afd-plugin",
+            "rulebook list --label ci",
+            notes="Exit codes: 0 answered, also that there is none; 2 usage, 3 could not run.",
+        ),
+    )(list_)
 
 
 def search(
     query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words, an identifier, a path, in any language.")],
     limit: Annotated[int, typer.Option("--limit", "-n", min=1, max=1000, help="At most this many hits.")] = 10,
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.")] = "",
+    kind: Annotated[
+        str,
+        typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.", autocompletion=completion.kinds),
+    ] = "",
     root: options.Root = "",
     index: options.Index = "",
     form: options.OutputFormat = options.Format.TEXT,
@@ -53,7 +80,12 @@ def search(
 
 
 def show(
-    name: Annotated[str, typer.Argument(metavar="ID", help="A rule's id, a digest's owner/name#PR, a waiver.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            metavar="ID", help="A rule's id, a digest's owner/name#PR, a waiver.", autocompletion=completion.documents
+        ),
+    ],
     lang: Lang = "",
     root: options.Root = "",
     index: options.Index = "",
@@ -88,8 +120,16 @@ def show(
 
 
 def list_(
-    label: Annotated[str, typer.Option("--label", metavar="L", help="Only documents with this label or tag.")] = "",
-    kind: Annotated[str, typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.")] = "",
+    label: Annotated[
+        str,
+        typer.Option(
+            "--label", metavar="L", help="Only documents with this label or tag.", autocompletion=completion.labels
+        ),
+    ] = "",
+    kind: Annotated[
+        str,
+        typer.Option("--kind", metavar="KIND", help="Only rule, waiver or review.", autocompletion=completion.kinds),
+    ] = "",
     repo: options.Repo = "",
     root: options.Root = "",
     index: options.Index = "",

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, output, terminal
+from rulebook.cli import completion, inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import UsageError
 
@@ -19,11 +19,21 @@ if TYPE_CHECKING:
 def register(app: typer.Typer) -> None:
     """Adds the commands to the application."""
     app.command(
-        epilog="Examples: git diff main... | rulebook applies --diff -   ·   rulebook applies --git main...HEAD   ·   "
-        "git diff --name-only -z main... | rulebook applies -z -"
+        epilog=options.examples(
+            "rulebook applies --git main...HEAD",
+            "git diff main... | rulebook applies --diff -",
+            "git diff --name-only -z main... | rulebook applies -z -",
+            "rulebook applies src/config.py docs/config.md",
+            notes="Exit codes: 0 answered, whatever applies; 2 usage, 3 could not run.",
+        )
     )(applies)
     app.command(
-        epilog="Examples: rulebook explain AFD-I4 afd_plugin/config.py   ·   rulebook explain AFD-I4 --git main...HEAD"
+        epilog=options.examples(
+            "rulebook explain AFD-I4 afd_plugin/config.py",
+            "rulebook explain AFD-I4 --git main...HEAD",
+            "rulebook explain AFD-I4",
+            notes="Exit codes: 0 answered, 2 usage, 3 could not run.",
+        )
     )(explain)
 
 
@@ -38,7 +48,12 @@ def applies(
     index: options.Index = "",
     form: Annotated[
         options.AppliesFormat,
-        typer.Option("--format", "-f", help="How the answer is written; github: annotations in a workflow's log."),
+        typer.Option(
+            "--format",
+            "-f",
+            help="How the answer is written; github: annotations in a workflow's log.",
+            rich_help_panel=options.ANSWER,
+        ),
     ] = options.AppliesFormat.TEXT,
     site: options.Site = "",
     color: options.ColorOption = Color.AUTO,
@@ -52,10 +67,12 @@ def applies(
     from rulebook import answer
 
     with inputs.load(root, index, quiet=quiet, findings=False) as store:
-        change, alias, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+        with terminal.waiting("reading the change", quiet=quiet):
+            change, alias, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
         if change is None:
             raise UsageError("no change is given", "give paths, or -, or --diff FILE, or --git RANGE")
-        report = answer.applies(store, change, alias, checkout=clone)
+        with terminal.waiting("matching rules", quiet=quiet):
+            report = answer.applies(store, change, alias, checkout=clone)
     terminal.notes((*report.notes, *report.hints), quiet=quiet)
 
     def for_sarif() -> dict[str, object]:
@@ -69,7 +86,7 @@ def applies(
 
 
 def explain(
-    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.")],
+    rule: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.", autocompletion=completion.rules)],
     paths: options.Paths = [],
     diff: options.Diff = "",
     git: options.GitRange = "",
@@ -90,8 +107,10 @@ def explain(
         repo = row.repo if row.repo in store.config.targets else ""
         change = clone = None
         if paths or diff or git:
-            change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
-        report = answer.explain(store, rule, change, checkout=clone)
+            with terminal.waiting("reading the change", quiet=quiet):
+                change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+        with terminal.waiting("explaining", quiet=quiet):
+            report = answer.explain(store, rule, change, checkout=clone)
     terminal.notes(report.notes, quiet=quiet)
     output.write("explain", form, color, report=report)
 

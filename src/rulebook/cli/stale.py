@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rulebook.cli import inputs, options, output, terminal
+from rulebook.cli import completion, inputs, options, output, terminal
 from rulebook.cli.terminal import Color
 from rulebook.errors import EXIT_FINDINGS, UsageError
 
@@ -30,7 +30,14 @@ class FailOnState(str, Enum):
     NEVER = "never"
 
 
-Names = Annotated[list[str], typer.Argument(metavar="[ID]...", help="Only these documents; a rule's id, say.")]
+Names = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="[ID]...",
+        help="Only these documents; a rule's id, say. Default: all in force.",
+        autocompletion=completion.documents,
+    ),
+]
 Timeout = Annotated[
     float,
     typer.Option("--timeout", metavar="SECONDS", min=1, help="Give up on a network that is silent for this long."),
@@ -40,14 +47,33 @@ Timeout = Annotated[
 def register(app: typer.Typer) -> None:
     """Adds the commands to the application."""
     app.command(
-        epilog="Examples: rulebook stale --checkout afd-plugin=../afd-plugin   ·   rulebook stale AFD-I4 --all   ·   "
-        "rulebook stale --format md --since 2026-11-01"
+        epilog=options.examples(
+            "rulebook stale --checkout afd-plugin=../afd-plugin",
+            "rulebook stale AFD-I4 --all",
+            "rulebook stale --format md --since 2026-11-01",
+            notes="Exit codes: 0 nothing at or above --fail-on, 1 stale pins, 2 usage, 3 could not run.",
+        )
     )(stale)
-    app.command(epilog="Examples: rulebook repin AFD-I4   ·   rulebook repin AFD-I4 AFD-I7 --yes")(repin)
-    app.command(epilog="Examples: rulebook sync   ·   rulebook sync afd-plugin --timeout 300")(sync)
-    app.command(epilog="Example: rulebook retire AFD-I4 --because 'the tests have a GPU now' --superseded-by AFD-I13")(
-        retire
-    )
+    app.command(
+        epilog=options.examples(
+            "rulebook repin AFD-I4",
+            "rulebook repin AFD-I4 AFD-I7 --yes",
+            notes="Exit codes: 0 written or nothing to write, 2 usage, 3 could not run.",
+        )
+    )(repin)
+    app.command(
+        epilog=options.examples(
+            "rulebook sync",
+            "rulebook sync afd-plugin --timeout 300",
+            notes="Exit codes: 0 fetched, 2 usage, 3 a repository could not be reached.",
+        )
+    )(sync)
+    app.command(
+        epilog=options.examples(
+            "rulebook retire AFD-I4 --because 'the tests have a GPU now' --superseded-by AFD-I13",
+            notes="Exit codes: 0 written, 2 usage, 3 could not run.",
+        )
+    )(retire)
 
 
 def stale(
@@ -70,7 +96,8 @@ def stale(
     checkout: options.Checkout = [],
     root: options.Root = "",
     form: Annotated[
-        options.StaleFormat, typer.Option("--format", "-f", help="How the answer is written.")
+        options.StaleFormat,
+        typer.Option("--format", "-f", help="How the answer is written.", rich_help_panel=options.ANSWER),
     ] = options.StaleFormat.TEXT,
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
@@ -179,7 +206,10 @@ def _alias(catalog: Catalog, repo: str) -> str:
 
 
 def repin(
-    names: Annotated[list[str], typer.Argument(metavar="ID...", help="The documents whose pins to renew.")],
+    names: Annotated[
+        list[str],
+        typer.Argument(metavar="ID...", help="The documents whose pins to renew.", autocompletion=completion.documents),
+    ],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Write the new pins without asking.")] = False,
     everything: Annotated[bool, typer.Option("--all", "-a", help="Bring fresh pins to the head as well.")] = False,
     unseen: Annotated[
@@ -202,7 +232,8 @@ def repin(
 
     catalog = _load(root, quiet=quiet)
     documents = _documents(catalog, names)
-    proposals = propose(documents, catalog.config, _finder(catalog, checkout), fresh=everything, unseen=unseen)
+    with terminal.waiting("comparing pins", quiet=quiet):
+        proposals = propose(documents, catalog.config, _finder(catalog, checkout), fresh=everything, unseen=unseen)
     terminal.write_lines(proposal_lines(proposals), color)
     offered = [proposal for proposal in proposals if proposal.new is not None]
     if not offered:
@@ -216,7 +247,14 @@ def repin(
 
 
 def sync(
-    names: Annotated[list[str], typer.Argument(metavar="[ALIAS]...", help="Only these repositories.")] = [],
+    names: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[ALIAS]...",
+            help="Only these repositories. Default: all with a URL.",
+            autocompletion=completion.repositories,
+        ),
+    ] = [],
     timeout: Timeout = 60.0,
     root: options.Root = "",
     color: options.ColorOption = Color.AUTO,
@@ -264,7 +302,7 @@ def sync(
 
 
 def retire(
-    name: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.")],
+    name: Annotated[str, typer.Argument(metavar="RULE", help="The rule's id.", autocompletion=completion.rules)],
     because: Annotated[str, typer.Option("--because", metavar="TEXT", help="Why it ended, in one line.")],
     superseded_by: Annotated[
         str, typer.Option("--superseded-by", metavar="ID", help="The rule that takes its place.")

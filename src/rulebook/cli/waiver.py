@@ -36,7 +36,7 @@ def register(parent: typer.Typer) -> None:
     parent.add_typer(app, name="waiver")
 
 
-Number = Annotated[str, typer.Option("--pr", metavar="N", help="The number of the pull request.")]
+Number = Annotated[str, typer.Option("--pr", metavar="N", help="The number of the pull request; required.")]
 At = Annotated[str, typer.Option("--at", metavar="COMMIT", help="The commit to look at.")]
 Today = Annotated[
     str,
@@ -45,8 +45,12 @@ Today = Annotated[
 
 
 @app.command(
-    epilog="Examples: rulebook waiver check --pr 2508 --git main...HEAD   ·   "
-    "git diff main... | rulebook waiver check --pr 2508 --diff -"
+    epilog=options.examples(
+        "rulebook waiver check --pr 2508 --git main...HEAD",
+        "git diff main... | rulebook waiver check --pr 2508 --diff -",
+        notes="Exit codes: 0 no patch, or a waiver covers it; 1 a patch without one, an incomplete waiver, or nothing"
+        " to look at; 2 usage, 3 could not run.",
+    )
 )
 def check(
     pr: Number = "",
@@ -69,7 +73,8 @@ def check(
 
     number = _number(pr)
     folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=bool(git))
-    change = _change(git, diff, clone)
+    with terminal.waiting("reading the change", quiet=quiet):
+        change = _change(git, diff, clone)
     target = _target(config, policy)
     filed = waiver_folder(policy, target.waivers)
     report = judge(
@@ -91,7 +96,12 @@ def check(
         raise typer.Exit(EXIT_FINDINGS)
 
 
-@app.command(epilog="Example: rulebook waiver audit --checkout inferencex=../InferenceX --at v1.0")
+@app.command(
+    epilog=options.examples(
+        "rulebook waiver audit --checkout inferencex=../InferenceX --at v1.0",
+        notes="Exit codes: 0 clean, 1 an unwaived patch or a waiver that is not in force, 2 usage, 3 could not run.",
+    )
+)
 def audit(
     at: At = "HEAD",
     repo: options.Repo = "",
@@ -102,29 +112,34 @@ def audit(
     color: options.ColorOption = Color.AUTO,
     quiet: options.Quiet = False,
 ) -> None:
-    """Every patch in a tree with what excuses it, and every waiver with its state.
-
-    Exit code 1 where a patch is unwaived or a waiver is not in force.
-    """
+    """Every patch in a tree with what excuses it, and every waiver with its state."""
     from rulebook.waivers.clones import TreeFiles, audit_clone
     from rulebook.waivers.library import load_baseline
 
     folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=True)
     assert clone is not None
-    report = audit_clone(
-        folder,
-        policy,
-        _target(config, policy),
-        TreeFiles(clone, clone.resolve_commit(at)),
-        today=_day(today),
-        baseline=load_baseline(folder, policy),
-    )
+    day = _day(today)
+    with terminal.waiting("looking for patches", quiet=quiet):
+        report = audit_clone(
+            folder,
+            policy,
+            _target(config, policy),
+            TreeFiles(clone, clone.resolve_commit(at)),
+            today=day,
+            baseline=load_baseline(folder, policy),
+        )
     output.write("waiver audit", form, color, report=report)
     if not report.passed:
         raise typer.Exit(EXIT_FINDINGS)
 
 
-@app.command(epilog="Example: rulebook waiver baseline --checkout inferencex=../InferenceX --at 481253a3")
+@app.command(
+    epilog=options.examples(
+        "rulebook waiver baseline --checkout inferencex=../InferenceX --at 481253a3",
+        "rulebook waiver baseline --prune",
+        notes="Exit codes: 0 recorded, 1 there are patches that it does not know, 2 usage, 3 could not run.",
+    )
+)
 def baseline(
     at: At = "HEAD",
     prune: Annotated[bool, typer.Option("--prune", help="Drop entries whose patches are gone; add none.")] = False,
@@ -149,7 +164,8 @@ def baseline(
     assert clone is not None
     commit = clone.resolve_commit(at)
     files = TreeFiles(clone, commit)
-    tree = auditing.scan_tree(files.paths, files.read, policy)
+    with terminal.waiting("looking for patches", quiet=quiet):
+        tree = auditing.scan_tree(files.paths, files.read, policy)
     counted = [patch for patch in tree.patches if patch.sureness.counts]
     name = baseline_path(policy)
     known = load_baseline(folder, policy)
@@ -186,6 +202,7 @@ def baseline(
 
 @app.command(
     epilog=options.examples(
+        "rulebook waiver new --pr 2508",
         "rulebook waiver new --pr 2508 --git main...HEAD",
         "git diff main... | rulebook waiver new --pr 2508 --diff - --out docs/waiver",
         notes="Exit codes: 0 written, 2 nothing to waive or a file is in the way, 3 could not run.",
@@ -237,7 +254,11 @@ def new(
         change = _change(git, diff, clone)
         known = load_baseline(folder, policy)
         found = introduced(
-            change, policy, paths=tree_of(change, clone), known_patches=known.patches if known is not None else ()
+            change,
+            policy,
+            paths=tree_of(change, clone),
+            known_patches=known.patches if known is not None else (),
+            progress=terminal.progress_bar("looking at files", quiet=quiet),
         )
         patches = [patch for patch in found.patches if patch.sureness.counts]
         added = [
