@@ -57,8 +57,9 @@ def repository(folder: str) -> Repository:
 def check(job: tuple[str, str]) -> dict[str, Any]:
     """One commit against its first parent: git, parsing, detection."""
     folder, commit = job
-    change = from_git(repository(folder), commit)
-    found = introduced(change, policy())
+    repo = repository(folder)
+    change = from_git(repo, commit)
+    found = introduced(change, policy(), paths=lambda: repo.list_tree(change.head))
     if change.reader is not None:
         change.reader.close()
     plain = any(
