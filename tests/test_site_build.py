@@ -15,7 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from kb import make_kb, rule
+from gitrepo import GitRepo
+from kb import CONFIG, make_kb, rule
 from rulebook.errors import UnreadableInput
 from rulebook.model import On, Signal
 from rulebook.render.safe import one_line
@@ -321,10 +322,17 @@ def test_what_stale_wrote_is_shown(tmp_path: Path) -> None:
     build(root, tmp_path / "site")
     page = (tmp_path / "site/rules/demo/DEMO-1/index.html").read_text(encoding="utf-8")
     assert re.search(r'data-tone="bad">gone</span> <span lang="en">the file was removed', page)
-    assert "gone: 1" in (tmp_path / "site/badges/gone.svg").read_text().replace("sources gone", "gone")
+    badge = ET.parse(tmp_path / "site/badges/gone.svg").getroot()
+    assert badge.attrib["aria-label"] == "sources gone: 1 rule"
     data = json.loads((tmp_path / "site/rules.json").read_text())
     assert data["rules"][0]["freshness"] == "gone"
     assert data["rules"][0]["url"] == "https://s.invalid/x/rules/demo/DEMO-1/"
+    schema = json.loads((tmp_path / "site/rules.schema.json").read_text())
+    assert schema["$id"] == "https://s.invalid/x/rules.schema.json"
+    jsonschema.validate(data, schema)
+    assert_atom((tmp_path / "site/feed.atom").read_text(encoding="utf-8"))
+    sections = llms_sections((tmp_path / "site/llms.txt").read_text(encoding="utf-8"))
+    assert sections["Rules"][0][1] == "https://s.invalid/x/rules/demo/DEMO-1/index.md"
     (root / "stale.json").write_text('{"version": 2}')
     with pytest.raises(UnreadableInput):
         build(root, tmp_path / "site")
@@ -451,6 +459,30 @@ def test_documents_may_link_to_files_outside_of_their_folder(
     assert broken_copies(tmp_path / "site") == []
 
 
+def test_documents_make_room_for_pages(tmp_path: Path) -> None:
+    root = make_kb(tmp_path)
+    docs = {
+        "freshness.md": "# How it is judged\n\n[rules](rules/more.md)\n",
+        "rules/more.md": "# More\n\n[back](../freshness.md)\n",
+        "zh/lookup/index.md": "# Mine\n",
+        "index.md": "# My home\n\n[freshness](freshness.md)\n",
+    }
+    configure(root, docs=docs)
+    warnings = build(root, tmp_path / "site")
+    assert [text.split(": ")[1] for text in warnings] == ["zh/lookup/index.md"]
+    for place, title in (
+        ("freshness", "Freshness"),
+        ("docs/freshness", "How it is judged"),
+        ("rules/more", "More"),
+        ("zh/lookup", "查询适用规则"),
+        (".", "My home"),
+    ):
+        for name in ("index.html", "index.md"):
+            assert title in (tmp_path / "site" / place / name).read_text(encoding="utf-8"), (place, name)
+    assert broken_links(tmp_path / "site") == []
+    assert broken_copies(tmp_path / "site") == []
+
+
 def test_a_text_links_to_other_files_of_the_knowledge_base(tmp_path: Path) -> None:
     body = "See [two](D-2.md), [the part](D-2.md#why), [code](../../src/x.py), [out](../../../x), [web](https://x.invalid/a).\n"
     files = {"rules/demo/D-1.md": rule("D-1", body=body), "rules/demo/D-2.md": rule("D-2", body="## Why\n\nSo.\n")}
@@ -481,6 +513,36 @@ def test_what_is_not_found_is_told_in_both_languages(own: Path) -> None:
 def test_the_search_has_a_name_in_the_pages_language(own: Path, place: str, name: str) -> None:
     path = own / place if place.endswith(".html") else own / place / "index.html"
     assert f'data-md-component="search" role="dialog" aria-label="{name}"' in path.read_text(encoding="utf-8")
+
+
+def test_states_and_history_are_on_both_forms_of_a_page(tmp_path: Path) -> None:
+    pages = printed(make_repository(tmp_path))
+    for address, words_of in (
+        ("rules/demo/D-1/", ("History of its sources", "renewed: ", "Pin anew", "012345678901", "added: ")),
+        ("zh/rules/demo/D-1/", ("来源的变更历史", "更新：", "Pin anew")),
+    ):
+        for text in pages[address]:
+            for expected in words_of:
+                assert expected in text
+    waiver = pages["waivers/demo/7/"]
+    index = pages["waivers/"]
+    for shown, copy in (waiver, index):
+        assert 'data-tone="bad"' in shown
+        assert "expired" in copy
+
+
+def make_repository(folder: Path) -> Path:
+    """A knowledge base under git, with a policy, a waiver whose day has passed, and a pin that was renewed."""
+    new = "1" * 40
+    policy = "{protects: [{name: eng, modules: [eng]}]}"
+    first = rule("D-1", sources=f'["demo@{SHA}:src/a.py", "demo@{SHA}:src/b.py"]', policy=policy)
+    waiver = "---\ntitle: W\nrepo: demo\npr: 7\nrule: D-1\nexpires: 2020-01-01\n---\n## Scope\n\nAll.\n"
+    repository = GitRepo(folder / "kb")
+    files = {"rulebook.toml": CONFIG, "rules/demo/D-1.md": first, "waivers/demo/7.md": waiver}
+    repository.commit(files, message="Write it down")
+    changed = first.replace(f"{SHA}:src/a.py", f"{new}:src/a.py")
+    repository.commit({"rules/demo/D-1.md": changed}, message="Pin anew <b>")
+    return repository.path
 
 
 def test_a_strict_build_ends_with_a_broken_rule(tmp_path: Path) -> None:

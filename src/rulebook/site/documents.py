@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Places that a question to the look-up page names at most; an address has to stay short.
 _ASKED = 20
-#: Changes of sources that are listed; the repository has the rest.
-_CHANGES = 20
 
 
 class DocumentWriter(Writer):
@@ -206,8 +204,8 @@ class DocumentWriter(Writer):
         if isinstance(document, Rule) and document.status is not Status.ACTIVE:
             text = self.value("status", document.status.value)
             others = b.joined(map(self.rule_link, document.superseded_by))
-            items = ((f"{self.word('superseded_by')}: ", *b.pieces(others)),) if document.superseded_by else ()
-            yield b.Notice(f"{self.word('status')}: {text}", items, "fair")
+            items = ((self.lead("superseded_by"), *b.pieces(others)),) if document.superseded_by else ()
+            yield b.Notice(self.lead("status") + text, items, "fair")
 
     def _text(self, document: Document) -> Iterator[b.Block]:
         shown = self.content.text(document, self.lang)
@@ -321,11 +319,12 @@ class DocumentWriter(Writer):
 
     def _history(self, document: Document) -> Iterator[b.Block]:
         changes = self.content.pin_changes(document)
-        if not changes:
-            return
-        yield b.Heading(self.word("history"))
-        yield b.Items(tuple(b.Item(self._change(change), tuple(self._moves(change))) for change in changes[:_CHANGES]))
-        if len(changes) > _CHANGES or self.content.history.extent is Extent.CUT:
+        is_cut = bool(document.sources) and self.content.history.extent is Extent.CUT
+        if changes or is_cut:
+            yield b.Heading(self.word("history"))
+        if changes:
+            yield b.Items(tuple(b.Item(self._change(change), tuple(self._moves(change))) for change in changes))
+        if is_cut:
             yield b.Paragraph(self.word("history_cut"), "note")
 
     def _change(self, change: PinChange) -> b.Inline:
@@ -340,16 +339,16 @@ class DocumentWriter(Writer):
             old = pair.old.partition("@")[2].partition(":")
             before: tuple[str | b.Span, ...] = (b.Code(old[2], is_path=True), " ") if pair.moved else ()
             after = b.pieces(self.source(pair.new))
-            yield (f"{self.word('history_repinned')}: ", *before, b.Commit(old[0][:12], pair.old), " → ", *after)
+            yield (self.lead("history_repinned"), *before, b.Commit(old[0][:12], pair.old), " → ", *after)
         for key, pins in (("history_added", change.added), ("history_dropped", change.dropped)):
             for pin in pins:
-                yield (f"{self.word(key)}: ", *b.pieces(self.source(pin)))
+                yield (self.lead(key), *b.pieces(self.source(pin)))
 
     def _file(self, document: Document) -> Iterator[b.Block]:
         path = self.content.text(document, self.lang).location.path
         shown = b.Code(path, is_path=True)
         address = self.host.file(path)
-        content: list[str | b.Span] = [f"{self.word('source_file')}: "]
+        content: list[str | b.Span] = [self.lead("source_file")]
         content.append(b.External(address, shown) if address else shown)
         if edit := self.host.edit(path):
             content += [" · ", b.External(edit, self.word("edit"))]
@@ -357,7 +356,7 @@ class DocumentWriter(Writer):
 
     def _neighbours(self, name: str, before: Document | None, after: Document | None) -> b.Neighbours:
         links = [
-            self.link(document, (f"{self.word(key)}: ", self.full_title(document))) if document else None
+            self.link(document, (self.lead(key), self.full_title(document))) if document else None
             for key, document in (("previous", before), ("next", after))
         ]
         return b.Neighbours(self.word(name), links[0], links[1])

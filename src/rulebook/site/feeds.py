@@ -13,7 +13,7 @@ from rulebook.render.data import dump
 from rulebook.render.safe import one_line
 from rulebook.site.content import STATES, Content, waivers_of
 from rulebook.site.links import relative
-from rulebook.site.words import LANGUAGES, word
+from rulebook.site.words import LANGUAGES, counted, word
 from rulebook.site.writer import Page, prefixed
 
 if TYPE_CHECKING:
@@ -33,12 +33,13 @@ def make_feeds(content: Content, *, name: str, url: str) -> Iterator[tuple[str, 
         url: where it is published, with ``/`` at its end; empty where that is not known.
     """
     yield "rules.json", dump(rules_data(content, url))
-    yield SCHEMA_PLACE, dump(rules_schema())
+    yield SCHEMA_PLACE, dump(rules_schema(url))
     yield "feed.atom", atom_feed(content, name, url)
     counts = freshness_counts(content)
     for state in STATES:
         if counts:
-            yield f"badges/{state}.svg", badge(f"sources {state}", str(counts[state]), _colour(state, counts[state]))
+            value = counted("rules", counts[state], LANGUAGES[0])
+            yield f"badges/{state}.svg", badge(f"sources {state}", value, _colour(state, counts[state]))
     if not counts:
         yield "badges/fresh.svg", badge("sources", "not checked", "#5f6b7a")
     yield "badges/rules.svg", badge("rules", str(len(content.catalog.rules)), "#1f5fa8")
@@ -73,8 +74,12 @@ def _languages(content: Content, rule: Rule) -> list[str]:
     return [lang for lang in LANGUAGES if lang == rule.lang or (*rule.key, lang) in content.twins]
 
 
-def rules_schema() -> dict[str, Any]:
-    """The JSON Schema (draft 2020-12) of ``rules.json``."""
+def rules_schema(url: str = "") -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of ``rules.json``.
+
+    Args:
+        url: where the site is published, with ``/`` at its end; then the schema has its address as its id.
+    """
     text = {"type": "string"}
     texts = {"type": "array", "items": text}
     rule = {
@@ -99,6 +104,7 @@ def rules_schema() -> dict[str, Any]:
     }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
+        **({"$id": url + SCHEMA_PLACE} if url else {}),
         "title": "rules.json",
         "description": "The rules of a knowledge base. Keys may be added; none changes without a higher version.",
         "type": "object",

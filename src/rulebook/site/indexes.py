@@ -298,7 +298,7 @@ class IndexWriter(Writer):
         link = self.file_links(review, self.at("reviews/"))
         more: b.Inline = ""
         if rules:
-            more = (f"{self.word('rules')}: ", *b.pieces(b.joined(map(self.link, rules))))
+            more = (self.lead("rules"), *b.pieces(b.joined(map(self.link, rules))))
         return b.Entry(
             self.link(review, self.title(review)),
             (*self.reading_of(review), review.id),

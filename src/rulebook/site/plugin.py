@@ -11,6 +11,7 @@ import json
 import os
 import posixpath
 import re
+from collections.abc import Collection
 from datetime import date
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
@@ -136,6 +137,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
             if page.address or not any(uri in ("index.md", "README.md") for uri in docs)
         ]
         self._pages = {f"{page.address}index.md": page for page in made}
+        docs = _make_room(files, self._pages)
         for uri in self._pages:
             files.append(File.generated(config, uri, content=""))
         for name in sorted(os.listdir(_ASSETS)):
@@ -278,6 +280,28 @@ def _module(name: str) -> config_options.ExtraScriptValue:
     script = config_options.ExtraScriptValue(f"{_ASSETS_PLACE}/{name}.js")
     script.type = "module"
     return script
+
+
+def _make_room(files: Files, pages: Collection[str]) -> list[str]:
+    """Moves documents of ``docs_dir`` that would be at the address of a page: ``docs/freshness/`` is one's place then.
+
+    Args:
+        files: all files.
+        pages: those that our pages are known by.
+
+    Returns:
+        the files of the documents that are left.
+    """
+    taken = {f"{uri.removesuffix('.md')}.html" for uri in pages}
+    for file in files.documentation_pages():
+        if file.src_uri in pages:
+            _log.warning("%s: the page that is made at this address takes its place", one_line(file.src_uri))
+            files.remove(file)
+        elif file.dest_uri in taken:
+            file.dest_uri = f"docs/{file.dest_uri}"
+            for derived in ("url", "abs_dest_path"):
+                file.__dict__.pop(derived, None)
+    return [file.src_uri for file in files.documentation_pages()]
 
 
 def _navigation(content: Content, given: list[Any] | None, docs: list[str]) -> list[Any]:

@@ -95,6 +95,10 @@ class Writer:
         """One of the site's words."""
         return word(key, self.lang)
 
+    def lead(self, key: str) -> str:
+        """One of the site's words in front of what it names."""
+        return self.word(key) + ("：" if self.lang == "zh" else ": ")
+
     def counted(self, key: str, number: int) -> str:
         """A number of things."""
         return counted(key, number, self.lang)
