@@ -153,13 +153,17 @@ pytestmark = needs_node
     ],
 )
 def test_what_is_listed(lang: str, query: str, listed: list[str]) -> None:
-    assert pages(search(query, lang=lang)[0]) == listed
+    [items] = search(query, lang=lang)
+    whole = [page for page in items if all(page[0]["terms"].values())]
+    assert pages(whole or items[:1]) == listed
+    # What misses a word comes after what has them all.
+    assert items[: len(whole)] == whole
 
 
 def test_an_id_comes_before_the_ids_that_begin_with_it() -> None:
     found = pages(search("D-1")[0])
     assert found[0] == "D-1"
-    assert set(found) == {"D-1", "D-10", "D-11", "D-12", "D-13", "D-14"}
+    assert set(found[:6]) == {"D-1", "D-10", "D-11", "D-12", "D-13", "D-14"}
 
 
 def test_the_readers_language_is_listed_first_and_a_twin_only_there() -> None:

@@ -3,9 +3,9 @@
  * of identifiers. A worker that takes the place of the theme's own one and speaks its protocol, with one difference: the
  * texts are fetched when something is looked for, not with every page.
  *
- * A page answers when all words of the query stand on it; where no page does, those that have most of it are listed, and
- * the theme says which words are missing. Pages in the reader's language come first, and of a page and its twin in
- * another language one is listed.
+ * Pages that have all words of the query are listed first, then those that have some, and the theme says which words are
+ * missing. Of each kind, pages in the reader's language come first, and of a page and its twin in another language one
+ * is listed.
  */
 
 /** The kinds of messages between the theme and its worker. */
@@ -97,17 +97,18 @@ class Search {
   /** The pages that answer, best first, each as the sections that the theme shows. */
   search(query) {
     const words = query.normalize("NFKC").slice(0, LONGEST_QUERY).split(GAP).filter((word) => LETTER.test(word));
-    const terms = new Map();
-    for (const term of words.flatMap((word) => this.resolve(word))) terms.set(term.source.toLowerCase(), term);
+    const resolved = words.map((word) => this.resolve(word));
+    const terms = new Map(resolved.flat().map((term) => [term.source.toLowerCase(), term]));
     const candidates = this.candidates([...terms.values()], new Row(query, words));
+    // Where a word was cut, nobody asked for each of its pieces; pages that have most of them answer as well.
+    const cut = resolved.some((pieces) => pieces.length > 1);
+    if (cut) for (const candidate of candidates) candidate.full = false;
     const listed = new Map();
     for (const candidate of candidates.sort(compare)) {
       const { document } = candidate.page;
       if (!listed.has(document)) listed.set(document, candidate);
     }
-    const list = [...listed.values()];
-    const full = list.filter((candidate) => candidate.full);
-    return (full.length ? full : list).map((candidate, number) => present(candidate, number < MOST_SHOWN));
+    return [...listed.values()].map((candidate, number) => present(candidate, number < MOST_SHOWN));
   }
 
   /** A word as one term, or as its pieces where it stands nowhere as it was typed. */
@@ -172,11 +173,12 @@ class Row {
   /** What a text's score is multiplied by. */
   factor(text, folded) {
     if (!this.pattern) return 1;
+    if (folded.includes(this.typed)) return 1 + 2 * IN_A_ROW;
     let best = 0;
     for (const match of text.matchAll(this.pattern)) {
       best = Math.max(best, quality(text, match.index, match.index + match[0].length));
     }
-    return 1 + IN_A_ROW * best * (folded.includes(this.typed) ? 2 : 1);
+    return 1 + IN_A_ROW * best;
   }
 }
 
@@ -219,7 +221,9 @@ function rate(candidate, weights, row) {
     const heading = IN_HEADING * strongest(sections.flatMap((hit) => hit.title[number]));
     return sum + weight * (title + heading + saturated(candidate.hits.flatMap((hit) => hit.text[number])));
   }, 0);
-  candidate.score = total * most * candidate.page.boost;
+  const all = weights.reduce((sum, weight) => sum + weight, 0);
+  const had = weights.reduce((sum, weight, number) => sum + (candidate.has[number] ? weight : 0), 0);
+  candidate.score = total * most * (had / all) ** 2 * candidate.page.boost;
 }
 
 function strongest(found) {
