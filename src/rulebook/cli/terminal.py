@@ -301,7 +301,7 @@ class _Bar:
         if self._bar is None or self._task is None:
             if done >= total or monotonic() - self._began < PATIENCE:
                 return
-            self._bar = _new_bar(remaining=True)
+            self._bar = _new_bar("BarColumn", "MofNCompleteColumn", "TimeRemainingColumn")
             self._task = self._bar.add_task(self._label, total=total)
             self._bar.start()
         self._bar.update(self._task, completed=done, total=total)
@@ -321,7 +321,7 @@ def waiting(label: str, *, quiet: bool) -> Iterator[None]:
     shown: list[RichProgress] = []
 
     def show() -> None:
-        bar = _new_bar(remaining=False)
+        bar = _new_bar("SpinnerColumn", "TimeElapsedColumn")
         shown.append(bar)
         bar.add_task(label, total=None)
         bar.start()
@@ -344,7 +344,7 @@ def stages(label: str, *, quiet: bool) -> Iterator[Callable[[str, int, int], Non
     if quiet or not _is_terminal(sys.stderr):
         yield None
         return
-    with _new_bar(remaining=False) as bar:
+    with _new_bar("BarColumn", "MofNCompleteColumn") as bar:
         task = bar.add_task(label, total=None)
 
         def advance(stage: str, done: int, total: int) -> None:
@@ -353,14 +353,11 @@ def stages(label: str, *, quiet: bool) -> Iterator[Callable[[str, int, int], Non
         yield advance
 
 
-def _new_bar(*, remaining: bool) -> RichProgress:
-    """A bar on standard error that vanishes in the end; ``remaining``: with how long it will take."""
+def _new_bar(*columns: str) -> RichProgress:
+    """A display on standard error that vanishes in the end, with these of rich's columns beside its label."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as NewProgress
 
-    columns = [TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn()]
-    columns += [TimeRemainingColumn()] if remaining else []
-    colored = wants_color(Color.AUTO, sys.stderr)
-    console = Console(stderr=True, no_color=not colored)
-    return NewProgress(*columns, console=console, transient=True)
+    console = Console(stderr=True, no_color=not wants_color(Color.AUTO, sys.stderr))
+    made = [getattr(progress, name)() for name in columns]
+    return progress.Progress(progress.TextColumn("{task.description}"), *made, console=console, transient=True)

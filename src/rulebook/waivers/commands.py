@@ -790,15 +790,22 @@ class ShellScanner:
                 self.owner.scan.calls.append(Call(name, word, command.line, command.end_line))
                 return
 
-    def custom(self, command: Command, text: str) -> None:
-        """What the policy's own expressions find in the text of a command."""
+    def custom(self, command: Command, text: str, effect: str = "") -> None:
+        """What the policy's own expressions find in a text.
+
+        Args:
+            command: what the text is of.
+            text: what the expressions are held against.
+            effect: what it does, where that is not the whole text; baselines keep it, so it must stay as it is.
+        """
         for pattern in self.policy.patterns:
             expression = compile_bounded(pattern.lines)
             found = expression.search(text) is not None
             if found or expression.is_cut(text):
                 # What stands further on than is looked at may be a patch as well.
                 sureness = Sureness.LIKELY if found else Sureness.POSSIBLE
-                self.report(command, pattern.kind, [Target(pattern.target)], (text[:MAX_LINE],), sureness=sureness)
+                kept = ((effect or text)[:MAX_LINE],)
+                self.report(command, pattern.kind, [Target(pattern.target)], kept, sureness=sureness)
 
     # --- assignments ---
 

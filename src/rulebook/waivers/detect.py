@@ -258,7 +258,7 @@ class _FileScanner:
             scanner.mount(command, f"volume:{text}")
         if not line or not re.match(r"\S+:\S+\Z", text):
             self.shell(text, line)
-        scanner.custom(command, f"{key.strip()}: {text}")
+        scanner.custom(command, f"{key.strip()}: {text}", text)
         self.scan.patches += scanner.found
         if re.fullmatch(r"[\w./${}-]+\.(?:sh|py)", text):
             self.scan.calls.append(Call(posixpath.basename(text), text, line, line))
