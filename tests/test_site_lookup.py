@@ -13,10 +13,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from asking import edit
 from gitrepo import EXECUTABLE, FILE, SYMLINK, Entry, GitRepo
 from kb import make_kb, rule
 from rulebook.model import Kind
 from rulebook.patterns.syntax import PatternError, compile_patterns, parse
+from rulebook.regexes import compile_bounded
 from rulebook.site.lookup import lookup_data
 from rulebook.store.opening import open_store
 from sitekit import ROOT, ask_command, ask_command_for_texts, ask_page, ask_page_for_texts, needs_node, run_scripts
@@ -179,6 +181,47 @@ def test_diffs_with_every_kind_of_signal(made: Store, tmp_path: Path) -> None:
     assert kinds == {"path", "identifier", "function", "line", "source", "cochange"}
     assert any(found["missing_cochanges"] for answer in answers for found in answer["rules"])
     assert any(found["waived_by"] for answer in answers for found in answer["rules"])
+
+
+def test_long_lines_are_looked_at_as_far_and_told_alike(tmp_path: Path) -> None:
+    limit = compile_bounded("a*a*a*b").limit
+    signals = {
+        "L-10": "[{lines: 'a*a*a*b'}]",
+        "L-9": "[{lines: ['needle', 'a*a*b'], on: added}]",
+        "L-8": "[{identifiers: [needle]}]",
+        "L-7": "[{lines: 'needle', functions: ['r*a*d', '*', 'x*']}]",
+        "L-6": "[]",
+    }
+    change = "[{when: {lines: 'a*a*a*b'}, then: [README.md], because: x}]"
+    files = {
+        f"rules/demo/{name}.md": rule(
+            name, look_for=text, applies_to='["**"]', **({"co_changes": change} if name == "L-6" else {})
+        )
+        for name, text in signals.items()
+    }
+    lines = ["ab", "x", *("." * (limit + more) + "ab" for more in (-3, -2, -1, 0)), "𝒳" * (limit - 2) + "ab"]
+    lines += ["𝒳" * limit + "ab", "." * 1_990 + "needle", "." * 2_000 + " needle ", "y" * 2_500]
+    texts = [[one] for one in lines] + [lines, lines[:1] + lines[4:], ["y" * 2_500, "x" * 3_000]]
+    inputs = [edit(path, added=added).encode() for added in texts for path in ("a.txt", "src/控制 b.py")]
+    with open_store(str(make_kb(tmp_path / "long", files)), str(tmp_path / "cache")) as store:
+        answers = ask_page(tmp_path / "js", lookup_data(store, "demo", str), inputs)
+        assert answers == [ask_command(store, "demo", text, diff=True) for text in inputs]
+    notes = {note for answer in answers for note in answer["notes"]}
+    assert any("What L-6, L-9, L-10 look for" in note for note in notes)
+    assert any(f"{limit} of {limit + 2} characters" in note for note in notes)
+    assert any(f"{limit} of 2,500 characters" in note for note in notes)
+
+
+@pytest.mark.parametrize("wanted", ["f", "*", "f*", "*f", "f*f", "*a*b*", "a*b*a*", "**", "a**b", "aa*aa"])
+def test_wildcards_in_names_of_functions_mean_the_same(wanted: str, tmp_path: Path) -> None:
+    names = ["f", "ff", "fxf", "a", "ab", "ba", "aab", "xaxbx", "aba", "ababa", "aaa", "aaaa", "b"]
+    inputs = [edit("a.py", added=[f"def {name}():", "    return 1"]).encode() for name in names]
+    files = {"rules/demo/F-1.md": rule("F-1", look_for=f'[{{functions: ["{wanted}"]}}]', applies_to='["**"]')}
+    with open_store(str(make_kb(tmp_path / "kb", files)), str(tmp_path / "cache")) as store:
+        answers = ask_page(tmp_path / "js", lookup_data(store, "demo", str), inputs)
+        assert answers == [ask_command(store, "demo", text, diff=True) for text in inputs]
+    direct = [name for name, answer in zip(names, answers, strict=True) if answer["rules"][0]["relevance"] == "direct"]
+    assert direct == [name for name in names if re.fullmatch(wanted.replace("*", ".*"), name)]
 
 
 def test_diffs_of_other_programs_and_damaged_ones(made: Store, tmp_path: Path) -> None:

@@ -34,6 +34,16 @@ def test_expressions_find_the_same(tmp_path: Path) -> None:
     assert different == []
 
 
+@needs_node
+@pytest.mark.parametrize("pattern", [r"[\W!]*x", r"[\W\D]*x", r"[\S\Wé]*\n", r"\b[\W ]*\bx"])
+def test_a_class_stays_one_way_to_read_a_character(pattern: str, tmp_path: Path) -> None:
+    # Two alternatives that read the same would outlive the test run.
+    source, flags = to_javascript(pattern)
+    texts = ["!" * 400, "é-, " * 100, "-" * 300 + "x"]
+    found = run_scripts(tmp_path / "js", regexes=[[source, flags, text] for text in texts])
+    assert found == [match[0] if (match := re.search(pattern, text)) else None for text in texts]
+
+
 @pytest.mark.parametrize("pattern", REFUSED)
 def test_what_has_no_counterpart_is_refused(pattern: str) -> None:
     with pytest.raises(NoCounterpart):

@@ -287,9 +287,20 @@ def _enclosing_match(wanted: Sequence[str], names: Sequence[str]) -> str:
 
 
 def _part_matches(pattern: str, part: str) -> bool:
-    if "*" not in pattern:
+    first, *pieces = pattern.split("*")
+    if not pieces:
         return pattern == part
-    return re.fullmatch(".*".join(map(re.escape, pattern.split("*"))), part) is not None
+    last = pieces.pop()
+    at, end = len(first), len(part) - len(last)
+    if end < at or not (part.startswith(first) and part.endswith(last)):
+        return False
+    # The first place for each piece leaves most to the others, so nothing is tried twice.
+    for piece in pieces:
+        found = part.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
 
 
 # --- rules ------------------------------------------------------------------------------------

@@ -137,12 +137,12 @@ def _signal_data(signal: Signal, unjudged: list[dict[str, str]]) -> dict[str, An
         data["lines"] = []
         for text in signal.lines:
             try:
-                compile_bounded(text)
+                limit = compile_bounded(text).limit
             except RegexError:
                 # The command passes over it as well; lint names it.
                 continue
             try:
-                data["lines"].append([text, *to_javascript(text)])
+                data["lines"].append([text, *to_javascript(text), limit])
             except NoCounterpart as error:
                 unjudged.append({"text": text, "because": str(error)})
     if signal.functions:

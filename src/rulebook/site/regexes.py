@@ -120,8 +120,12 @@ def _class(items: Iterable[Any], folded: bool) -> str:
     if not opposite:
         return f"[{'^' if negated else ''}{plain}]"
     # A class cannot hold another one's complement under the flag u, so it becomes an alternative.
-    wanted = "|".join([f"[^{text}]" for text in opposite] + ([f"[{plain}]"] if plain else []))
-    return rf"(?:(?!{wanted})[\s\S])" if negated else f"(?:{wanted})"
+    parts = [f"[^{text}]" for text in opposite] + ([f"[{plain}]"] if plain else [])
+    if negated:
+        return rf"(?:(?!{'|'.join(parts)})[\s\S])"
+    # No character may be read by two of them: repeated, that would take exponential time.
+    apart = [f"(?!{'|'.join(parts[:index])}){part}" if index else part for index, part in enumerate(parts)]
+    return f"(?:{'|'.join(apart)})"
 
 
 def _char(code: int, folded: bool) -> str:

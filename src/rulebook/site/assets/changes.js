@@ -100,7 +100,7 @@ function normalise(path) {
 }
 
 /** A path for a message: one line, not endless. */
-function show(path) {
+export function show(path) {
   return head(oneLine(path), 200);
 }
 

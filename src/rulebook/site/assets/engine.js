@@ -2,7 +2,7 @@
 //
 // Follows rulebook/answer.py and rulebook/match.py; everything that can be compiled was compiled in Python.
 
-import { looksLikeDiff, parseDiff, parsePaths } from "./changes.js";
+import { looksLikeDiff, parseDiff, parsePaths, show } from "./changes.js";
 import { PlaceIndex, matchList } from "./patterns.js";
 import { sidesOf } from "./sides.js";
 import { enclosing, isPython, outlineSides } from "./symbols.js";
@@ -12,7 +12,10 @@ export { InputError } from "./text.js";
 
 const VERSION = 1;
 const MAX_SHARED = 2;
+// As in rulebook/regexes.py: how much of a line can be looked at, and how much of it always is.
 const MAX_LINE = 2000;
+const MIN_LIMIT = 120;
+const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 const QUOTE = 100;
 const CHUNK = 500;
 const STRENGTH = { line: 0, function: 1, identifier: 2, cochange: 3, source: 4, path: 5, label: 6 };
@@ -76,7 +79,7 @@ export class Lookup {
     const places = changes.files.flatMap((change) => sidesOf(change).map(([path, side]) => ({ change, path, side, names: path.split("/") })));
     const rules = findHits(this.rules, places);
     const reviews = findHits(this.reviews, places);
-    const evidence = { places, files: new Map() };
+    const evidence = { places, files: new Map(), cuts: new Map() };
     const touched = new Map();
     for (const [number, hits] of reviews) {
       touched.set(number, hits.map(pathReason));
@@ -111,7 +114,7 @@ export class Lookup {
       reviews: this.rankReviews(touched),
       unmatched: changes.files.filter((change) => !covered.has(change)).map((change) => change.path),
       examined: data.examined,
-      notes: changes.notes,
+      notes: [...changes.notes, ...cutNotes(evidence)],
     };
   }
 
@@ -221,7 +224,7 @@ function linesOf(change, evidence) {
     const words = new Map();
     lines.forEach((line, at) => {
       line.start = head(line.text, MAX_LINE);
-      for (const word of new Set(line.start.match(WORDS))) listUnder(words, word).push(at);
+      for (const word of new Set(line.text.match(WORDS))) listUnder(words, word).push(at);
     });
     evidence.files.set(change, { lines, words, outlineOf });
   }
@@ -255,8 +258,10 @@ function significantLines(change, outlineOf) {
 
 // --- signals ---
 
-function findReasons(signal, hits, evidence) {
+/** Where a signal is met; lines that might show it further on than is looked at go into `cuts`, unless it is met elsewhere. */
+function findReasons(signal, hits, evidence, cuts) {
   const reasons = new Map();
+  const cut = [];
   const add = (reason) => {
     const key = [reason.kind, reason.path, reason.side, reason.pattern].join("\n");
     if (!reasons.has(key)) reasons.set(key, reason);
@@ -275,12 +280,13 @@ function findReasons(signal, hits, evidence) {
       add({ kind: "path", path: group[0].path, side: group[0].side, pattern, line: null, text: "" });
       continue;
     }
-    for (const reason of lineReasons(signal, linesOf(change, evidence), group)) add(reason);
+    for (const reason of lineReasons(signal, linesOf(change, evidence), group, cut)) add(reason);
   }
+  if (!reasons.size) for (const one of cut) cuts.push(one);
   return [...reasons.values()];
 }
 
-function* lineReasons(signal, file, group) {
+function* lineReasons(signal, file, group, cuts) {
   const bySide = {};
   for (const hit of group) for (const side of ["old", "new"]) if (hit.side === side || hit.side === "both") bySide[side] = hit.path;
   const names = signal.identifiers ? identifierSearch(signal) : null;
@@ -289,24 +295,56 @@ function* lineReasons(signal, file, group) {
     if (!(side in bySide) || (signal.on === "added" && side === "old") || (signal.on === "removed" && side === "new")) continue;
     let name = "";
     if (names) {
-      name = names.search.exec(line.start)?.[0] ?? "";
+      name = names.search.exec(line.text)?.[0] ?? "";
       if (!name) continue;
     }
     let pattern = "";
+    let limit = 0;
     if (signal.lines) {
-      pattern = lineSearch(signal).find(([, search]) => search.test(line.start))?.[0] ?? "";
-      if (!pattern) continue;
+      const expressions = lineSearch(signal);
+      pattern = expressions.find((search) => search.expression.test(startOf(line, search.limit)))?.text ?? "";
+      if (!pattern) {
+        limit = Math.min(...expressions.map((search) => search.limit).filter((limit) => lengthOf(line) > limit));
+        if (limit === Infinity) continue;
+      }
     }
     let enclosed = "";
     if (signal.functions) {
       enclosed = enclosingMatch(signal.functions, enclosing(file.outlineOf(side), line[side]));
       if (!enclosed) continue;
     }
+    if (limit) {
+      cuts.push([bySide[side], line[side], limit, lengthOf(line)]);
+      continue;
+    }
     const [kind, shown] = pattern ? ["line", pattern] : name ? ["identifier", name] : ["function", enclosed];
     const quote = squeeze(line.start);
     const text = Array.from(quote).length <= QUOTE ? quote : `${head(quote, QUOTE - 1)}…`;
     yield { kind, path: bySide[side], side, pattern: shown, line: line[side], text };
   }
+}
+
+/** The first characters of a line. */
+function startOf(line, limit) {
+  return limit === MAX_LINE ? line.start : head(line.start, limit);
+}
+
+/** How many characters a line has, counted where it matters. */
+function lengthOf(line) {
+  if (line.text.length > MIN_LIMIT) line.length ??= line.text.length - (line.text.match(PAIRS)?.length ?? 0);
+  return line.length ?? line.text.length;
+}
+
+/** What is to be known of lines of which only the beginning was looked at, where that may have hidden something. */
+function cutNotes({ cuts }) {
+  if (!cuts.size) return [];
+  const names = [...cuts.keys()].sort((one, other) => compare(cuts.get(one).key, cuts.get(other).key));
+  const [[path, line, limit, length]] = [...cuts.values()].map(({ cut }) => cut).sort(compare);
+  const count = (number) => number.toLocaleString("en-US");
+  return [
+    `What ${names.join(", ")} look${names.length === 1 ? "s" : ""} for may stand further on in long lines, of which` +
+      ` the beginning was looked at: of ${show(path)}:${line}, ${count(limit)} of ${count(length)} characters.`,
+  ];
 }
 
 /** The lines that hold one of the words, in their order. */
@@ -329,7 +367,8 @@ function identifierSearch(signal) {
 
 function lineSearch(signal) {
   if (!searches.has(signal.lines)) {
-    searches.set(signal.lines, signal.lines.map(([text, source, flags]) => [text, new RegExp(source, flags)]));
+    const read = ([text, source, flags, limit]) => ({ text, expression: new RegExp(source, flags), limit });
+    searches.set(signal.lines, signal.lines.map(read));
   }
   return searches.get(signal.lines);
 }
@@ -346,40 +385,54 @@ function enclosingMatch(wanted, names) {
 }
 
 function partMatches(pattern, part) {
-  if (!pattern.includes("*")) return pattern === part;
-  return new RegExp(`^${pattern.split("*").map(escapeRegExp).join("[^\\n]*")}$`, "u").test(part);
+  const [first, ...pieces] = pattern.split("*");
+  if (!pieces.length) return pattern === part;
+  const last = pieces.pop();
+  const end = part.length - last.length;
+  if (end < first.length || !part.startsWith(first) || !part.endsWith(last)) return false;
+  let at = first.length;
+  for (const piece of pieces) {
+    const found = part.slice(0, end).indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return true;
 }
 
 // --- rules ---
 
 function judge(rule, hits, evidence) {
   const reasons = hits.map(pathReason);
+  const cuts = [];
   let evident = [];
   let direct;
   if (rule.look_for === null) {
     rule.telling ??= { identifiers: Object.keys(rule.cited).filter((name) => rule.cited[name] <= MAX_SHARED).sort(compare) };
     if (!rule.telling.identifiers.length || hits.every((hit) => hit.change.hunks === null)) direct = true;
     else {
-      evident = findReasons(rule.telling, hits, evidence);
+      evident = findReasons(rule.telling, hits, evidence, []);
       direct = evident.length > 0;
     }
   } else {
-    evident = rule.look_for.flatMap((signal) => findReasons(signal, hits, evidence));
+    const unseen = [];
+    evident = rule.look_for.flatMap((signal) => findReasons(signal, hits, evidence, unseen));
     direct = evident.length > 0 || !rule.look_for.length;
+    if (!direct) for (const one of unseen) cuts.push(one);
   }
-  const { missing, triggers, shown } = judgeCoChanges(rule, hits, evidence);
+  const { missing, triggers, shown } = judgeCoChanges(rule, hits, evidence, cuts);
+  if (cuts.length) evidence.cuts.set(rule.id, { key: rule.key, cut: cuts.sort(compare)[0] });
   const answer = answerOf(rule, direct || shown ? "direct" : "possible", [...evident, ...triggers, ...reasons], missing);
   const met = [...new Set(hits.map((hit) => hit.pattern))].map((pattern) => rule.sharpness[pattern]);
   const sharpest = met.reduce((best, other) => (compare(other, best) > 0 ? other : best));
   return { answer, rank: rankOf(rule, answer, sharpest) };
 }
 
-function judgeCoChanges(rule, hits, evidence) {
+function judgeCoChanges(rule, hits, evidence, cuts) {
   const missing = new Map();
   const triggers = [];
   let shown = false;
   for (const { when, then, because } of rule.co_changes) {
-    const [fired] = findReasons(when, whenHits(when, hits, evidence), evidence);
+    const [fired] = findReasons(when, whenHits(when, hits, evidence), evidence, cuts);
     if (!fired) continue;
     const absent = then.filter(
       ([, patterns]) => patterns.length && !evidence.places.some((place) => matchList(patterns, place.names) >= 0),
