@@ -305,6 +305,17 @@ def test_sync_goes_on_behind_a_repository_that_fails(
     assert run("sync", "nowhere", clone=False)[0] == 2
 
 
+@pytest.mark.parametrize("pattern", ["[", "", "{a", "../x", "a,b", "!src/a.py", "src//a.py", "a\\"])
+def test_a_pattern_that_can_match_nothing_is_a_usage_error(run: Run, pattern: str) -> None:
+    code, out, err = run("stale", "--path", pattern)
+    assert (code, out) == (2, "")
+    assert f"the pattern {pattern!r} cannot be used: " in " ".join(err.split())
+
+
+def test_patterns_that_only_say_more_than_they_need_are_taken(run: Run) -> None:
+    assert run("stale", "--path", "src/**", "--path", "src/a.py", "--path", "src/a.py")[0] in (0, 1)
+
+
 def test_retire(base: tuple[Path, GitRepo, str], run: Run) -> None:
     code, _, err = run("retire", "R-1", "--because", "It is over.", "--superseded-by", "R-2", clone=False)
     assert code == 0

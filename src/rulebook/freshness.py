@@ -123,7 +123,7 @@ def check_documents(
 
     Raises:
         GitError: a clone that the command names is none, or git is missing.
-        UsageError: ``since`` names nothing in a repository that is looked at.
+        UsageError: ``since`` names nothing in a repository that is looked at, or ``paths`` can match nothing.
     """
     asked = Checkers(config, finder)
     with asked:
@@ -217,8 +217,12 @@ def _choose(
     citations: Sequence[Citation], asked: Checkers, repo: str, paths: Sequence[str], since: str
 ) -> tuple[list[Citation], dict[str, int]]:
     """The pins that are asked about, and how many are left out for which reason."""
+    from rulebook.patterns.lint import HARMLESS, lint
     from rulebook.patterns.syntax import compile_patterns
 
+    for problem in lint(paths):
+        if problem.code not in HARMLESS:
+            raise UsageError(f"the pattern {paths[problem.index]!r} cannot be used: {problem.message}", problem.remedy)
     patterns = compile_patterns(list(paths)) if paths else None
     chosen: list[Citation] = []
     skipped: dict[str, int] = {}

@@ -29,7 +29,7 @@ from rulebook.model import (
     Status,
     Waiver,
 )
-from rulebook.patterns.lint import lint
+from rulebook.patterns.lint import HARMLESS, lint
 from rulebook.pins import UNKNOWN, PinError, parse_pin
 from rulebook.regexes import RegexError, compile_bounded
 
@@ -83,8 +83,6 @@ _PATCH_KEYS = ("path", "targets")
 _PAGE_KEYS = ("type", "confidence")
 #: A twin repeats none of its original's keys.
 _TWIN_KEYS = ("id", "title", "lang")
-#: Problems of a pattern list that cost nothing but clarity.
-_HARMLESS_PATTERNS = ("pattern-duplicate", "pattern-shadowed", "pattern-idle-negation")
 READING = ("close", "skim", "skip")
 
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*\Z")
@@ -298,7 +296,7 @@ def _patterns(reader: Reader, value: Any, *key: str | int) -> tuple[str, ...]:
     texts = tuple(text for _, text in entries)
     for problem in lint(texts):
         place = key if isinstance(value, str) else (*key, entries[problem.index][0])
-        severity = Severity.WARNING if problem.code in _HARMLESS_PATTERNS else Severity.ERROR
+        severity = Severity.WARNING if problem.code in HARMLESS else Severity.ERROR
         reader.complain(problem.code, problem.message, problem.remedy, *place, severity=severity)
     return texts
 

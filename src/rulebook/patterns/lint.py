@@ -12,6 +12,10 @@ from rulebook.patterns.syntax import PatternError, parse
 _COMPARISONS = 100_000
 
 
+#: Problems of an entry that cost nothing but clarity; with any other one the list does not do what it says.
+HARMLESS = ("pattern-duplicate", "pattern-shadowed", "pattern-idle-negation")
+
+
 class Problem(NamedTuple):
     """What is wrong with one entry of a list of patterns.
 
