@@ -138,7 +138,7 @@ class IndexWriter(Writer):
             ]
         if head := self.content.heads.get(alias):
             facts.append((self.word("judged"), b.Commit(head[:12], head)))
-        places = b.Link(f"{self.at('places/')}#{_repository_anchor(alias)}", self.word("places"))
+        places = b.Link(f"{self.at('places/')}#{_repository_anchor(alias)}", alias)
         trail = b.Trail(
             self.word("trail"),
             (b.Link(self.at(""), self.word("home")), b.Link(self.at("rules/"), self.word("rules"))),
@@ -302,7 +302,7 @@ class IndexWriter(Writer):
         return b.Entry(
             self.link(review, self.title(review)),
             (*self.reading_of(review), review.id),
-            b.Prose(takeaway, link, shown.lang if shown.lang != self.lang else "", "summary") if takeaway else None,
+            b.Prose(takeaway, link, shown.lang if shown.lang != self.lang else "", "takeaway") if takeaway else None,
             more,
         )
 
@@ -319,8 +319,8 @@ class IndexWriter(Writer):
         return self._index("waivers/", self.word("waivers"), blocks, summary=self.word("waivers_intro"))
 
     def _waiver_table(self, waivers: Sequence[FiledWaiver]) -> b.Table:
-        keys = ("pull_request", "title", "state", "reason", "rule", "repo", "removal")
-        columns = tuple(b.Column(self.word(key), is_narrow=key not in ("title", "reason", "removal")) for key in keys)
+        keys = ("pull_request", "title", "state", "rule", "repo", "removal")
+        columns = tuple(b.Column(self.word(key), is_narrow=key in ("pull_request", "rule", "repo")) for key in keys)
         rows = []
         for waiver in waivers:
             document = waiver.document
@@ -331,8 +331,7 @@ class IndexWriter(Writer):
                     (
                         self.pull_request(waiver.repo, waiver.number),
                         self.waiver_title(waiver),
-                        chip,
-                        reason,
+                        (chip, " ", *b.pieces(reason)) if reason else chip,
                         self.rule_link(waiver.rule),
                         self.repository(waiver.repo),
                         removal,
