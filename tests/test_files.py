@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import os
+import socket
+import stat
+import threading
 import tracemalloc
 from pathlib import Path
 
@@ -48,7 +51,7 @@ def test_what_is_no_content(tmp_path: Path) -> None:
         *("rules/a/README.md", "rules/notes.txt", "rules/A-1.markdown", "rules/A-1.md.bak", "other/A-1.md", "A-1.md"),
     ]
     root = make_kb(tmp_path, dict.fromkeys(names, "x"))
-    os.mkfifo(root / "rules/pipe.md")
+    os.mkfifo(root / "rules/pipe")
     (root / "rules/folder.md").mkdir()
     assert scan(str(root)) == ([], [])
 
@@ -190,6 +193,59 @@ def test_of_a_huge_file_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
         assert tracemalloc.get_traced_memory()[1] < 8 * MAX_BYTES
     finally:
         tracemalloc.stop()
+
+
+def test_what_is_neither_file_nor_folder_is_named_and_never_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = make_kb(tmp_path, {"rules/A-1.md": RULE, "shared/x": ""})
+    # The path of a socket may not be long.
+    monkeypatch.chdir(root)
+    for name in ("pipe.md", "_pipe.md", ".pipe.md", "README.md", "pipe"):
+        os.mkfifo(f"rules/{name}")
+    os.mkfifo("shared/pipe")
+    Path("rules/link.md").symlink_to("../shared/pipe")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("rules/socket.md")
+        assert told(root) == [("file-kind", f"rules/{name}.md") for name in ("link", "pipe", "socket")]
+        assert found(root) == ["rules/A-1.md"]
+        assert finding_of(root, "rules/socket.md").code == "file-unreadable"
+    # One that took the place of a file since it was found.
+    assert finding_of(root, "rules/pipe.md").code == "file-kind"
+
+
+@pytest.mark.skipif(not hasattr(os, "mknod") or os.geteuid() != 0, reason="only root makes devices")
+def test_a_device(tmp_path: Path) -> None:
+    root = make_kb(tmp_path, {"rules/A-1.md": RULE})
+    try:
+        os.mknod(root / "rules/zero.md", stat.S_IFCHR | 0o666, os.makedev(1, 5))
+    except PermissionError:
+        pytest.skip("this container makes no devices")
+    assert told(root) == [("file-kind", "rules/zero.md")]
+    assert finding_of(root, "rules/zero.md").code in ("file-kind", "file-unreadable")
+
+
+def test_of_a_file_that_grows_while_it_is_read_no_more_than_the_bound_is_read(tmp_path: Path) -> None:
+    root = make_kb(tmp_path, {"rules/A-1.md": "x" * MAX_BYTES})
+    path = root / "rules/A-1.md"
+    stamp = stamp_of(str(path))
+    stop = threading.Event()
+
+    def grow() -> None:
+        with path.open("ab") as file:
+            while not stop.is_set() and file.tell() < MAX_BYTES * 16:
+                file.write(b"x" * 4096)
+
+    writer = threading.Thread(target=grow)
+    writer.start()
+    try:
+        results = [read_text(str(root), "rules/A-1.md") for _ in range(20)]
+    finally:
+        stop.set()
+        writer.join()
+    assert {r.code if isinstance(r, Finding) else len(r) for r in results} <= {"file-size", MAX_BYTES}
+    # What was read is older than the stamp that the next look sees, so it is read again.
+    assert stamp_of(str(path)) != stamp
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")

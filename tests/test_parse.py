@@ -281,6 +281,20 @@ def test_a_digests_bad_value_is_found_in_its_line(key: str, value: str, code: st
     assert len(findings) == len(set(findings))
 
 
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (review(repo=""), "add a line 'repo: owner/name'"),
+        (waiver(repo=""), "add a line 'repo: …'"),
+        (waiver(rule=""), "add a line 'rule: <ID>'"),
+    ],
+    ids=["digest-repo", "waiver-repo", "waiver-rule"],
+)
+def test_what_belongs_to_nothing_is_a_warning(text: str, said: str) -> None:
+    (finding,) = (parse_review if "owner/name#" in text else parse_waiver)(text)[1]
+    assert (finding.code, finding.severity, finding.remedy) == ("key-missing", Severity.WARNING, said)
+
+
 WAIVERS = [
     ("pr", "8", "id-file"),
     ("pr", "x", "value-number"),

@@ -9,7 +9,7 @@ import pytest
 
 from kb import REVIEW, make_kb, rule
 from rulebook.catalog import load
-from rulebook.model import Finding, Kind, Severity
+from rulebook.model import Finding, Kind, Location, Severity
 from rulebook.validate import SECTIONS, validate
 
 SHA = "0123456789012345678901234567890123456789"
@@ -99,6 +99,42 @@ def test_sections_of_pages_can_be_referred_to(tmp_path: Path) -> None:
 def test_what_is_superseded_says_so(tmp_path: Path, status: str) -> None:
     files = {"rules/A-1.md": law("A-1", status=status, superseded_by="A-2"), "rules/A-2.md": law("A-2")}
     assert told(lint(tmp_path, files)) == [("status-superseded", "A-1.md", 7)]
+
+
+@pytest.mark.parametrize(
+    ("old", "codes"),
+    [
+        ({}, ["supersession-one-sided error"]),
+        ({"status": "contested"}, ["supersession-one-sided error"]),
+        ({"status": "superseded", "superseded_by": "A-3"}, ["supersession-one-sided warning"]),
+        ({"status": "superseded", "superseded_by": "[A-3, A-2]"}, []),
+        ({"status": "retired"}, []),
+        ({"status": "reserved"}, []),
+    ],
+    ids=["active", "contested", "by-another", "by-both", "retired", "reserved"],
+)
+def test_what_a_rule_supersedes_says_so(tmp_path: Path, old: dict[str, str], codes: list[str]) -> None:
+    files = {
+        "rules/A-1.md": law("A-1", **old),
+        "rules/A-2.md": law("A-2", supersedes="[A-1]"),
+        "rules/A-3.md": law("A-3"),
+    }
+    findings = lint(tmp_path, files)
+    assert [f"{finding.code} {finding.severity.value}" for finding in findings] == codes
+    assert all(finding.location == Location("rules/A-2.md", 6) for finding in findings)
+    assert all("superseded_by: A-2" in finding.remedy for finding in findings)
+
+
+def test_a_successor_need_not_name_what_it_supersedes(tmp_path: Path) -> None:
+    files = {"rules/A-1.md": law("A-1", status="superseded", superseded_by="A-2"), "rules/A-2.md": law("A-2")}
+    assert lint(tmp_path, files) == []
+
+
+def test_contradictions_of_a_supersession_are_told_once(tmp_path: Path) -> None:
+    files = {"rules/A-1.md": law("A-1", superseded_by="A-2"), "rules/A-2.md": law("A-2", supersedes="A-1")}
+    assert [code for code, *_ in told(lint(tmp_path, files))] == ["status-superseded"]
+    files = {"rules/A-1.md": law("A-1", status="superseded"), "rules/A-2.md": law("A-2", supersedes="A-1")}
+    assert [code for code, *_ in told(lint(tmp_path, files))] == ["status-superseded"]
 
 
 def test_supersession_has_no_loops(tmp_path: Path) -> None:

@@ -73,13 +73,16 @@ def survey(root: str) -> tuple[list[Seen], list[Finding]]:
                     elif not name.endswith(".md") or item.is_dir():
                         if item.is_dir():
                             pending.append(f"{current}/{name}")
-                    elif not name.startswith("README.") and item.is_file():
+                    elif not name.startswith("README."):
+                        place = f"{current}/{name}"
                         try:
                             info = item.stat()
                         except FileNotFoundError:
                             continue  # deleted while we looked; the files beside it are still there
-                        place = f"{current}/{name}"
-                        seen.append((place, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino))
+                        if stat.S_ISREG(info.st_mode):
+                            seen.append((place, info.st_size, info.st_mtime_ns, info.st_ctime_ns, info.st_ino))
+                        else:
+                            findings.append(_special(place))
         except FileNotFoundError:
             # No such folder is no fault; one that vanished while we looked is a change for the next scan.
             continue
@@ -142,9 +145,16 @@ def _follow(root: str, path: str, findings: list[Finding]) -> list[Seen]:
             _finding("file-kind", path, "is a symbolic link to a folder, which is not followed", "use a real folder")
         )
         return []
-    if not path.endswith(".md") or "/README." in path[path.rindex("/") :] or not stat.S_ISREG(info.st_mode):
+    if not path.endswith(".md") or "/README." in path[path.rindex("/") :]:
+        return []
+    if not stat.S_ISREG(info.st_mode):
+        findings.append(_special(path))
         return []
     return [(path, *_stamp(info))]
+
+
+def _special(path: str) -> Finding:
+    return _finding("file-kind", path, "is a pipe, a socket or a device, which is not read", "put a file of text there")
 
 
 def _stamp(info: os.stat_result) -> Stamp:
@@ -165,7 +175,9 @@ def read_text(root: str, path: str) -> str | Finding:
     Returns a finding instead where the file is too large, unreadable or not UTF-8.
     """
     try:
-        with open(os.path.join(root, path), "rb") as file:
+        with open(os.path.join(root, path), "rb", opener=_open_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return _special(path)
             data = file.read(MAX_BYTES + 1)
     except OSError as error:
         return _finding("file-unreadable", path, f"cannot be read: {error.strerror}", "mend its permissions")
@@ -186,6 +198,11 @@ def read_text(root: str, path: str) -> str | Finding:
         line = text.count("\n", 0, text.index("\0")) + 1
         return _finding("file-encoding", path, f"holds a NUL character in line {line}", "save it as plain text", line)
     return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Opens without waiting: a pipe that took a file's place since it was found would wait for a writer."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def split_language(path: str) -> tuple[str, str]:

@@ -233,12 +233,25 @@ def _parse_document(reader: Reader, kind: Kind, parts: metadata.Parts) -> Docume
 
             reader.findings += parse_policy(rule)[1]
         return rule
+    if not twin_of:
+        _check_belonging(reader, kind, common["id"])
     if kind is Kind.WAIVER:
         waiver = Waiver(**common, pr=_number(reader, "pr", stem, twin_of), rule=reader.text("rule"))
         if not twin_of:
             _check_waiver(reader, waiver)
         return waiver
     return _review(reader, common, stem, twin_of)
+
+
+def _check_belonging(reader: Reader, kind: Kind, identity: str) -> None:
+    """What a waiver or a digest belongs to; read and searched it can be without."""
+    if not reader.data.values.get("repo"):
+        slug = identity.partition("#")[0] if kind is Kind.REVIEW and "/" in identity else "…"
+        message = "'repo' is missing, so it belongs to no repository"
+        reader.complain("key-missing", message, f"add a line 'repo: {slug}'", severity=Severity.WARNING)
+    if kind is Kind.WAIVER and not reader.data.values.get("rule"):
+        message = "'rule' is missing, so it is an exception from none"
+        reader.complain("key-missing", message, "add a line 'rule: <ID>'", severity=Severity.WARNING)
 
 
 def _check_twin_keys(reader: Reader, known: Sequence[str]) -> None:

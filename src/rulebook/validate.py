@@ -129,11 +129,41 @@ def _check_supersession(catalog: Catalog) -> Iterator[Finding]:
                 "set status: superseded",
                 "superseded_by",
             )
+    for rule in rules.values():
+        yield from _check_replaced(rule, rules)
     for loop in _loops(successors):
         for turn, name in enumerate(loop):
             shown = " → ".join([*loop[turn:], *loop[:turn], name])
             key = "superseded_by" if rules[name].superseded_by else "supersedes"
             yield _finding(rules[name], "supersession-loop", f"it supersedes itself: {shown}", "break the loop", key)
+
+
+def _check_replaced(rule: Rule, rules: Mapping[str, Rule]) -> Iterator[Finding]:
+    """The rules that ``rule`` says it replaced, where they know nothing of it.
+
+    The other way round is no fault: a rule that ended names its successor, which has been there before.
+    """
+    for index, name in enumerate(rule.supersedes):
+        old = rules.get(name)
+        if old is None or old is rule or rule.id in old.superseded_by:
+            continue
+        if old.status.matches and not old.superseded_by:
+            message = f"'supersedes' names {name!r}, which is {old.status.value} and applies as before"
+            severity = Severity.ERROR
+        elif old.superseded_by:
+            message = f"'supersedes' names {name!r}, which says that {', '.join(old.superseded_by)} replaced it"
+            severity = Severity.WARNING
+        else:
+            continue
+        yield _finding(
+            rule,
+            "supersession-one-sided",
+            message,
+            f"write into {name}: status: superseded, superseded_by: {rule.id}; or remove it here",
+            "supersedes",
+            index,
+            severity=severity,
+        )
 
 
 def _loops(successors: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...]]:
