@@ -11,7 +11,7 @@ import json
 import os
 import posixpath
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from datetime import date
 from html import escape
 from typing import TYPE_CHECKING, Any, cast
@@ -24,8 +24,9 @@ from mkdocs.structure.files import File, Files
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.toc import get_toc
 
-from rulebook.config import find_root
+from rulebook.config import CONFIG_NAME, find_root
 from rulebook.errors import RulebookError
+from rulebook.files import FOLDERS
 from rulebook.render.safe import one_line, several_lines
 from rulebook.site import feeds, html, lookup, markup, md, search, versions
 from rulebook.site.content import Content, aliases, read_content
@@ -37,6 +38,7 @@ from rulebook.site.writer import Page, prefixed, repository_address
 
 if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
+    from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.pages import Page as MkDocsPage
     from mkdocs.utils.templates import TemplateContext
 
@@ -72,6 +74,19 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         self._pages: dict[str, Page] = {}
         self._navigations: dict[str, Navigation] = {}
         self._version: str | None = None
+        self._is_preview = False
+
+    def on_startup(self, *, command: str, dirty: bool) -> None:
+        """Notes whether this is ``mkdocs serve``."""
+        self._is_preview = command == "serve"
+
+    def on_serve(self, server: LiveReloadServer, *, config: MkDocsConfig, builder: Callable[..., None]) -> None:
+        """Has ``mkdocs serve`` build again when content or ``rulebook.toml`` changes."""
+        root = self._ready().catalog.root
+        for name in (*FOLDERS, CONFIG_NAME):
+            place = os.path.join(root, name)
+            if os.path.exists(place):
+                server.watch(place)
 
     # Before the search plugin, which reads its settings in the same event.
     @event_priority(100)
@@ -241,7 +256,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         output = versions.name_version(output, self._version)
         # Only the theme's own scripts are allowed: what stands in the page's text is not looked at.
         frame = output.replace(page.content or "", "") if page.content and made else output
-        return _secured(output, frame, copy=made is not None or page.file.src_uri in self._guides)
+        return self._secure(output, frame, copy=made is not None or page.file.src_uri in self._guides)
 
     def on_post_template(self, output_content: str, *, template_name: str, config: MkDocsConfig) -> str:
         """Adds the Content-Security-Policy to the page for what is not found."""
@@ -249,7 +264,11 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
             return output_content
         output_content = search.use_worker(output_content, LANGUAGES[0], _ASSETS_PLACE)
         output_content = versions.name_version(output_content, self._version)
-        return _secured(output_content, output_content)
+        return self._secure(output_content, output_content)
+
+    def _secure(self, output: str, frame: str, *, copy: bool = False) -> str:
+        # The preview's reloading is a script inside each page that MkDocs adds after this, another one at each build.
+        return _completed(output, "" if self._is_preview else _policy(frame), copy=copy)
 
     # After the search plugin, which writes its index in the same event.
     @event_priority(-100)
@@ -375,13 +394,18 @@ def _toc(anchors: tuple[markup.Anchor, ...]) -> list[Any]:
     return root
 
 
-def _secured(output: str, frame: str, *, copy: bool = False) -> str:
+def _policy(frame: str) -> str:
+    """The Content-Security-Policy of a page.
+
+    Args:
+        frame: the page without its text: only the theme's own scripts are allowed.
+    """
     hashes = {
         "'sha256-" + base64.b64encode(hashlib.sha256(script["text"].encode()).digest()).decode() + "'"
         for script in _INLINE_SCRIPT.finditer(frame)
         if "src=" not in script["attributes"] and "application/json" not in script["attributes"]
     }
-    policy = "; ".join(
+    return "; ".join(
         (
             "default-src 'none'",
             " ".join(["script-src 'self'", *sorted(hashes)]),
@@ -396,7 +420,12 @@ def _secured(output: str, frame: str, *, copy: bool = False) -> str:
             "object-src 'none'",
         )
     )
-    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}"><meta name="referrer" content="no-referrer">'
+
+
+def _completed(output: str, policy: str, *, copy: bool) -> str:
+    """A page with its policy, where there is one, and with the address of its Markdown copy, where there is one."""
+    meta = f'<meta http-equiv="Content-Security-Policy" content="{policy}">' if policy else ""
+    meta += '<meta name="referrer" content="no-referrer">'
     if copy:
         meta += '<link rel="alternate " type="text/markdown" href="index.md">'
     output = output.replace("<head>", "<head>" + meta, 1)
