@@ -261,14 +261,35 @@ def test_an_address_that_leads_nowhere_offers_a_search(browser: Any, address: st
         visit.context.close()
 
 
+#: Sums up how far things moved, as "Cumulative Layout Shift" does without its windows of time.
+WATCH_SHIFTS = (
+    "window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())"
+    " if (!entry.hadRecentInput) window.shift += entry.value; }).observe({type: 'layout-shift', buffered: true});"
+)
+
+
+@pytest.mark.parametrize("width", [360, 1280])
+@pytest.mark.parametrize("place", ["rules/", "rules/afd-plugin/AFD-I1/", "lint/"])
+def test_nothing_moves_on_a_slow_line(browser: Any, address: str, place: str, width: int) -> None:
+    """The page arrives in pieces, and each piece is painted."""
+    visit = Visit(browser, address, viewport={"width": width, "height": 900})
+    line = visit.context.new_cdp_session(visit.tab)
+    line.send("Network.enable")
+    speed = 60 << 10
+    conditions = {"offline": False, "latency": 30, "downloadThroughput": speed, "uploadThroughput": speed}
+    line.send("Network.emulateNetworkConditions", conditions)
+    visit.tab.add_init_script(WATCH_SHIFTS)
+    tab = visit.go(place)
+    assert tab.evaluate("window.shift") == 0
+    visit.assert_clean()
+    visit.context.close()
+
+
 @pytest.mark.parametrize("width", [360, 1280])
 @pytest.mark.parametrize("place", MORE_PAGES)
 def test_light_steady_and_from_one_origin(browser: Any, address: str, place: str, width: int) -> None:
     visit = Visit(browser, address, viewport={"width": width, "height": 900})
-    visit.tab.add_init_script(
-        "window.shift = 0; new PerformanceObserver(list => { for (const entry of list.getEntries())"
-        " if (!entry.hadRecentInput) window.shift += entry.value; }).observe({type: 'layout-shift', buffered: true});"
-    )
+    visit.tab.add_init_script(WATCH_SHIFTS)
     tab = visit.go(place)
     tab.wait_for_timeout(200)
     assert tab.evaluate("window.shift") == 0
