@@ -215,31 +215,33 @@ def _path_reason(hit: PathHit) -> Reason:
 
 def _add_labelled(
     store: Store, tags: Mapping[str, None], touched: dict[int, tuple[ReviewDigest, list[Reason]]]
-) -> dict[int, float]:
+) -> dict[int, int]:
     """Adds the digests that carry a tag of a direct rule as a label.
 
     Returns:
         How much the shared labels of a digest tell: the more, the fewer digests have them.
     """
-    told: dict[int, float] = {}
+    told: dict[int, int] = {}
     for label, identities in (store.labelled(list(tags)) if tags else {}).items():
         fresh = [identity for identity in identities if identity not in touched]
         for identity, owner in store.owners(fresh).items():
             if isinstance(owner, ReviewDigest):
                 touched[identity] = (owner, [])
         for identity in identities:
-            told[identity] = told.get(identity, 0.0) + 1 / len(identities)
+            told[identity] = told.get(identity, 0) + _RARITY // len(identities)
             reason = Reason(kind=ReasonKind.LABEL, path="", side=Side.BOTH, pattern=label)
             touched[identity][1].append(reason)
     return told
 
 
+#: How much a label tells that one digest alone has; whole numbers, so that no order of adding matters.
+_RARITY = 1_000_000
 #: How much a digest is worth reading, by what it says of itself.
 _READING = {"close": 0, "": 1, "skim": 2, "skip": 3}
 
 
 def _rank_reviews(
-    touched: Mapping[int, tuple[ReviewDigest, list[Reason]]], told: Mapping[int, float], repo: str
+    touched: Mapping[int, tuple[ReviewDigest, list[Reason]]], told: Mapping[int, int], repo: str
 ) -> list[ReviewMatch]:
     """Digests of the same places first, then of the same labels; of each the repository's own, then what tells most.
 
@@ -252,7 +254,7 @@ def _rank_reviews(
         number = review.id.rpartition("#")[2]
         newest = -int(number) if number.isdigit() else 0
         reading = _READING.get(review.reading, 1)
-        return (not places, review.repo != repo, -places, -round(told.get(identity, 0), 6), reading, newest, review.id)
+        return (not places, review.repo != repo, -places, -told.get(identity, 0), reading, newest, review.id)
 
     return [
         ReviewMatch(id=review.id, title=review.title, reasons=tuple(reasons), location=review.location)

@@ -165,7 +165,11 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "md_line": (WORDS[ReasonKind.LINE], "匹配"),
     "md_identifier": (WORDS[ReasonKind.IDENTIFIER], "出现名称"),
     "md_function": (WORDS[ReasonKind.FUNCTION], "位于其内："),
-    "md_source": (WORDS[ReasonKind.SOURCE], "是此规则的来源"),
+    "md_source": (f"{WORDS[ReasonKind.SOURCE]}:", "是此规则的来源："),
+    "md_more_digests": ("and {0}", "另有 {0}"),
+    "more_of_places": ("{0} of the same places", "{0} 篇涉及相同的位置"),
+    "more_of_labels": ("{0} that only share a label", "{0} 篇只有相同的标签"),
+    "and": (" and ", "，"),
 }
 #: Seconds after which the page gives up on a question.
 _PATIENCE = 60

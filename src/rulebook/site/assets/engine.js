@@ -18,6 +18,9 @@ const MIN_LIMIT = 120;
 const PAIRS = /[\ud800-\udbff][\udc00-\udfff]/g;
 const QUOTE = 100;
 const CHUNK = 500;
+/** How much a label tells that one digest alone has, and how much a digest is worth reading by its own account. */
+const RARITY = 1_000_000;
+const READING = { close: 0, skim: 2, skip: 3 };
 const STRENGTH = { line: 0, function: 1, identifier: 2, cochange: 3, source: 4, path: 5, label: 6 };
 const SEVERITIES = ["error", "warning", "note"];
 const STALE = ["gone", "moved", "changed"];
@@ -104,14 +107,14 @@ export class Lookup {
     const tags = new Set(
       inStoreOrder(rules, data.rules).filter((rule) => direct.has(placeKey(rule))).flatMap((rule) => rule.tags),
     );
-    this.addLabelled(tags, touched);
+    const told = this.addLabelled(tags, touched);
     return {
       version: VERSION,
       repo: data.repo,
       complete: changes.complete,
       paths: changes.files.map(({ path, old_path, status }) => ({ path, old_path, status })),
       rules: matched.map((match) => match.answer),
-      reviews: this.rankReviews(touched),
+      reviews: this.rankReviews(touched, told),
       unmatched: changes.files.filter((change) => !covered.has(change)).map((change) => change.path),
       examined: data.examined,
       notes: [...changes.notes, ...cutNotes(evidence)],
@@ -148,23 +151,30 @@ export class Lookup {
     }
   }
 
+  /** How much the shared labels of a digest tell, by its number: the more, the fewer digests have them. */
   addLabelled(tags, touched) {
+    const told = new Map();
     for (const tag of tags) {
       const wanted = tag.toLowerCase();
-      this.data.reviews.forEach((review, number) => {
-        if (!review.labels.includes(wanted)) return;
+      const numbers = [...this.data.reviews.keys()].filter((number) => this.data.reviews[number].labels.includes(wanted));
+      for (const number of numbers) {
         if (!touched.has(number)) touched.set(number, []);
         touched.get(number).push({ kind: "label", path: "", side: "both", pattern: tag, line: null, text: "" });
-      });
+        told.set(number, (told.get(number) ?? 0) + Math.floor(RARITY / numbers.length));
+      }
     }
+    return told;
   }
 
-  rankReviews(touched) {
+  rankReviews(touched, told) {
     const found = [...touched].map(([number, reasons]) => {
       const review = this.data.reviews[number];
       const places = reasons.filter((reason) => reason.kind === "path").length;
       const id = review.id.slice(review.id.lastIndexOf("#") + 1);
-      const key = [places ? 0 : 1, review.repo === this.data.repo ? 0 : 1, -places, /^\d+$/.test(id) ? -Number(id) : 0, review.id];
+      const newest = /^\d+$/.test(id) ? -Number(id) : 0;
+      const own = review.repo === this.data.repo ? 0 : 1;
+      const reading = READING[review.reading] ?? 1;
+      const key = [places ? 0 : 1, own, -places, -(told.get(number) ?? 0), reading, newest, review.id];
       return { key, answer: { id: review.id, title: review.title, reasons, location: review.location } };
     });
     return found.sort((one, other) => compare(one.key, other.key)).map(({ answer }) => answer);

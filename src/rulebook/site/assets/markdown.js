@@ -14,6 +14,8 @@ const ALIVE = new RegExp(
 const ENTITIES = { "<": "&lt;", ">": "&gt;", "&": "&amp;", ":": "&#58;", "#": "&#35;" };
 const SHOWN_PATHS = 100;
 const SHOWN_REASONS = 4;
+const SHOWN_OF_PLACES = 5;
+const SHOWN_OF_LABELS = 3;
 
 /** The whole answer; `title` gives a document's title in the page's language. */
 export function toMarkdown({ answer, unread }, { say, words, title }) {
@@ -40,7 +42,13 @@ function* lines(answer, unread, { say, words, title }) {
   if (!answer.rules.length) yield* [words.no_rule, ""];
   if (answer.reviews.length) {
     yield* [`### ${say("reviews", String(answer.reviews.length))}`, ""];
-    for (const review of answer.reviews) yield `- ${escape(review.id)} ${escape(title(review))}`;
+    const shown = related(answer.reviews);
+    for (const review of shown) yield `- ${escape(review.id)} ${escape(title(review))}`;
+    const left = answer.reviews.filter((review) => !shown.includes(review));
+    const places = left.filter(isByPlace).length;
+    const told = places ? [say("more_of_places", places)] : [];
+    if (left.length > places) told.push(say("more_of_labels", left.length - places));
+    if (told.length) yield `- ${say("md_more_digests", told.join(words.and))}`;
     yield "";
   }
   if (answer.unmatched.length) {
@@ -52,6 +60,15 @@ function* lines(answer, unread, { say, words, title }) {
   }
   yield `${say("examined", say("rules", answer.examined.rules), say("digests", answer.examined.reviews))}.`;
 }
+
+/** The digests of the same places, then a few that share a label: see `related` of rulebook/render/text.py. */
+function related(reviews) {
+  const places = reviews.filter(isByPlace);
+  const labels = reviews.filter((review) => !isByPlace(review));
+  return [...places.slice(0, SHOWN_OF_PLACES), ...labels.slice(0, Math.max(SHOWN_OF_LABELS - places.length, 0))];
+}
+
+const isByPlace = (review) => review.reasons.some((reason) => reason.kind === "path");
 
 function* reasonLines(rule, sideWords, { say, words }) {
   const reasons = rule.reasons.filter((reason) => reason.kind !== "cochange");
