@@ -249,6 +249,17 @@ def test_explain_tells_the_cut_lines_of_its_rule_alone(base: Base) -> None:
     assert "long" not in base.ask("explain", "OTHER", "--diff", "-", stdin=diff).err
 
 
+def test_a_cut_line_of_a_hostile_name_is_told_in_one_line(base: Base) -> None:
+    base.rule("R", look_for=[{"lines": DEAR}])
+    diff = edit("NAME", added=[behind(limit_of(DEAR), "ab")])
+    for side in "ab":
+        diff = diff.replace(f"{side}/NAME", rf'"{side}/x\033[2J\n::error::y"')
+    got = base.diff(diff)
+    assert "of x\x1b[2J\n::error::y:1, " in got.json["notes"][0]
+    assert "\x1b" not in got.err + got.out
+    assert [line[:6] for line in got.err.splitlines()] == ["note: "]
+
+
 def test_identifiers_are_found_however_long_the_line(base: Base) -> None:
     base.rule("R", look_for=[{"identifiers": "needle"}])
     got = base.diff(edit("a", added=[behind(MAX_LINE * 3, " needle ")]))

@@ -202,7 +202,7 @@ def test_long_lines_are_looked_at_as_far_and_told_alike(tmp_path: Path) -> None:
     lines = ["ab", "x", *("." * (limit + more) + "ab" for more in (-3, -2, -1, 0)), "𝒳" * (limit - 2) + "ab"]
     lines += ["𝒳" * limit + "ab", "." * 1_990 + "needle", "." * 2_000 + " needle ", "y" * 2_500]
     texts = [[one] for one in lines] + [lines, lines[:1] + lines[4:], ["y" * 2_500, "x" * 3_000]]
-    inputs = [edit(path, added=added).encode() for added in texts for path in ("a.txt", "src/控制 b.py")]
+    inputs = [edit(path, added=added).encode() for added in texts for path in ("a.txt", "src/控制 \u202e\x7f.py")]
     with open_store(str(make_kb(tmp_path / "long", files)), str(tmp_path / "cache")) as store:
         answers = ask_page(tmp_path / "js", lookup_data(store, "demo", str), inputs)
         assert answers == [ask_command(store, "demo", text, diff=True) for text in inputs]

@@ -400,8 +400,6 @@ def _when_hits(when: Signal, hits: Sequence[PathHit], evidence: Evidence) -> Seq
 
 def cut_note(matches: Iterable[RuleMatch]) -> str:
     """A sentence on lines of which only the beginning was looked at, where that may have hidden something; or none."""
-    from rulebook.diffs import show_path
-
     cuts = {match.id: match.cut for match in matches if match.cut is not None}
     if not cuts:
         return ""
@@ -409,7 +407,7 @@ def cut_note(matches: Iterable[RuleMatch]) -> str:
     names = sorted(cuts, key=natural_key)
     return (
         f"What {', '.join(names)} look{'s' if len(names) == 1 else ''} for may stand further on in long lines, of which"
-        f" the beginning was looked at: of {show_path(path)}:{line}, {limit:,} of {length:,} characters."
+        f" the beginning was looked at: of {path}:{line}, {limit:,} of {length:,} characters."
     )
 
 

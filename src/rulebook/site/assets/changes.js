@@ -100,7 +100,7 @@ function normalise(path) {
 }
 
 /** A path for a message: one line, not endless. */
-export function show(path) {
+function show(path) {
   return head(oneLine(path), 200);
 }
 

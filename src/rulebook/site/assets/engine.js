@@ -2,7 +2,7 @@
 //
 // Follows rulebook/answer.py and rulebook/match.py; everything that can be compiled was compiled in Python.
 
-import { looksLikeDiff, parseDiff, parsePaths, show } from "./changes.js";
+import { looksLikeDiff, parseDiff, parsePaths } from "./changes.js";
 import { PlaceIndex, matchList } from "./patterns.js";
 import { sidesOf } from "./sides.js";
 import { enclosing, isPython, outlineSides } from "./symbols.js";
@@ -353,7 +353,7 @@ function cutNotes({ cuts }) {
   const count = (number) => number.toLocaleString("en-US");
   return [
     `What ${names.join(", ")} look${names.length === 1 ? "s" : ""} for may stand further on in long lines, of which` +
-      ` the beginning was looked at: of ${show(path)}:${line}, ${count(limit)} of ${count(length)} characters.`,
+      ` the beginning was looked at: of ${path}:${line}, ${count(limit)} of ${count(length)} characters.`,
   ];
 }
 
