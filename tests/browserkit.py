@@ -104,5 +104,7 @@ class Visit:
         return self.tab
 
     def assert_clean(self) -> None:
-        assert self.problems == []
-        assert [url for url in self.requests if not url.startswith((self.address, "blob:", "data:"))] == []
+        """Nothing was complained about, and nothing was asked of anybody else."""
+        assert not self.problems, self.problems
+        foreign = [url for url in self.requests if not url.startswith((self.address, "blob:", "data:"))]
+        assert not foreign, foreign

@@ -7,8 +7,10 @@ import { oneLine, toJson } from "./text.js";
 import { speaker } from "./words.js";
 
 const MAX_BYTES = 64 << 20;
-// A field with more text than this makes a browser slow: it is kept beside the field.
+// A field with more text than this makes a browser slow: it is kept beside the field. What a tool types for somebody
+// comes line by line, at a cost that Chromium lets grow with the square of the lines.
 const MAX_FIELD = 256 << 10;
+const MAX_TYPED = 4 << 10;
 // RFC 9110, section 4.1: what everybody should support.
 const MAX_LINK = 8000;
 const REMEMBERED = "rulebook.repository";
@@ -241,7 +243,7 @@ export function start(form) {
   // However much text comes into the field: pasted, dropped, or put in by a tool.
   input.addEventListener("beforeinput", (event) => {
     const text = event.data ?? event.dataTransfer?.getData("text/plain") ?? "";
-    if (text.length <= MAX_FIELD) return;
+    if (text.length <= (event.inputType === "insertText" ? MAX_TYPED : MAX_FIELD)) return;
     event.preventDefault();
     keep(words.pasted, text);
   });
