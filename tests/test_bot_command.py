@@ -356,7 +356,7 @@ def test_without_the_client_library_it_says_what_to_install(
 ) -> None:
     monkeypatch.setitem(sys.modules, "githubkit", None)
     assert main([*ARGS, "--root", str(base)]) == 3
-    assert "pip install 'repo-rulebook[bot]'" in one_line(capfd.readouterr().err)
+    assert "pip install '.[bot]'" in one_line(capfd.readouterr().err)
 
 
 def test_a_locked_conversation(github: GitHub, base: Path, capfd: Any) -> None:

@@ -128,7 +128,7 @@ class GitHubClient:
         except ImportError as error:
             raise HostError(
                 f"the GitHub client library is missing ({error.name or error})",
-                "install it: pip install 'repo-rulebook[bot]'",
+                "install rulebook with its extra 'bot': pip install '.[bot]' in its clone",
             ) from None
         return GitHub(
             self._token or None,

@@ -44,7 +44,8 @@ def site(
         from rulebook.site import build
     except ImportError:
         raise UsageError(
-            "the site needs packages that are not installed", 'pip install "repo-rulebook[site]"'
+            "the site needs packages that are not installed",
+            "install rulebook with its extra 'site': pip install '.[site]' in its clone",
         ) from None
 
     folder = inputs.root_of(root)
