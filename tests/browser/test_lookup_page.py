@@ -235,6 +235,28 @@ def test_no_repository_is_guessed(visit: Visit) -> None:
     visit.assert_clean()
 
 
+def test_what_was_given_before_the_script_came_stays(visit: Visit) -> None:
+    waiting: list[Any] = []
+
+    def hold(route: Any) -> None:
+        waiting.append(route)
+
+    visit.context.route("**/lookup.js", hold)
+    tab = visit.tab
+    tab.goto(visit.address + "lookup/", wait_until="domcontentloaded")
+    tab.select_option("#rulebook-repo", "inferencex")
+    tab.fill("#rulebook-input", "docs/waiver/1.md")
+    assert tab.is_disabled("button[type=submit]")
+    playwright.expect(tab.locator("#rulebook-status")).to_have_text("")
+    while not waiting:
+        tab.wait_for_timeout(20)
+    waiting.pop().continue_()
+    tab.click("button[type=submit]")
+    tab.wait_for_selector(ANSWER)
+    assert json.loads(downloaded(tab))["repo"] == "inferencex"
+    visit.assert_clean()
+
+
 def test_an_example_and_clearing_it(visit: Visit) -> None:
     tab = open_page(visit)
     beginning = tab.inner_text("#rulebook-answer")

@@ -6,8 +6,9 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from rulebook.model import ReasonKind, Relevance
+from rulebook.model import ReasonKind, Relevance, Severity
 from rulebook.render.text import MEANINGS, ONLY_PLACES, WORDS
+from rulebook.site.words import LANGUAGES, value_word
 
 #: What the form and its scripts say, in English and Chinese. ``{0}``, ``{1}`` … are filled in by the scripts; where
 #: there is a ``|``, what stands before it is for one, and what follows it for any other number. What the text output
@@ -118,17 +119,7 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "source_state": ("a source: {0}", "来源：{0}"),
     "minutes": ("{0} minute|{0} minutes", "{0} 分钟"),
     "root": ("in the root", "根目录"),
-    # Severities, statuses, states of sources, what reading is worth.
-    "is_error": ("error", "错误"),
-    "is_warning": ("warning", "警告"),
-    "is_note": ("note", "提示"),
-    "is_contested": ("contested", "有争议"),
-    "is_fresh": ("fresh", "未变"),
-    "is_changed": ("changed", "已改变"),
-    "is_moved": ("moved", "已移动"),
-    "is_gone": ("gone", "已消失"),
-    "is_unverifiable": ("unverifiable", "无法核实"),
-    "is_invalid": ("invalid", "无效"),
+    # What reading is worth.
     "is_close": ("read closely", "细读"),
     "is_skim": ("skim", "略读"),
     "is_skip": ("skip", "可跳过"),
@@ -171,13 +162,20 @@ _WORDS: Mapping[str, tuple[str, str]] = {
     "more_of_labels": ("{0} that only share a label", "{0} 篇只有相同的标签"),
     "and": (" and ", "，"),
 }
+#: The values that the scripts show, by the family that the site's own words file them under.
+_VALUES: Mapping[str, Sequence[str]] = {
+    "severity": tuple(Severity),
+    "status": ("contested",),
+    "freshness": ("fresh", "changed", "moved", "gone", "unverifiable", "invalid"),
+}
 #: Seconds after which the page gives up on a question.
 _PATIENCE = 60
 
 
 def lookup_words(lang: str) -> dict[str, str]:
     """What the scripts say in ``en`` or ``zh``, by the names that they use."""
-    return {key: texts[0 if lang == "en" else 1] for key, texts in _WORDS.items()}
+    words = {key: texts[LANGUAGES.index(lang)] for key, texts in _WORDS.items()}
+    return words | {f"is_{value}": value_word(family, value, lang) for family in _VALUES for value in _VALUES[family]}
 
 
 def lookup_form(lang: str, repositories: Sequence[str], assets: str) -> str:
@@ -213,7 +211,8 @@ def lookup_form(lang: str, repositories: Sequence[str], assets: str) -> str:
 <textarea id="rulebook-input" rows="8" spellcheck="false" autocomplete="off" autocapitalize="off"></textarea></p>
 <p><label for="rulebook-file">{say["file"]}</label><input id="rulebook-file" type="file">
 <output id="rulebook-held" for="rulebook-file rulebook-input"></output></p>
-<p class="rulebook-lookup__buttons"><button type="submit" class="md-button md-button--primary">{say["ask"]}</button>
+<p class="rulebook-lookup__buttons">
+<button type="submit" class="md-button md-button--primary" disabled>{say["ask"]}</button>
 <button type="button" id="rulebook-stop" class="md-button" disabled>{say["stop"]}</button>
 <button type="button" id="rulebook-clear" class="md-button">{say["clear"]}</button>
 <button type="button" id="rulebook-example" class="md-button" disabled>{say["example"]}</button></p>

@@ -11,6 +11,25 @@ const SHOWN_RULES = 50;
 const SHOWN_PATHS = 20;
 const SHOWN_DIGESTS = 10;
 
+// As in rulebook/site/writer.py.
+const TONES = {
+  error: "bad",
+  warning: "fair",
+  note: "info",
+  contested: "fair",
+  gone: "bad",
+  invalid: "bad",
+  moved: "poor",
+  changed: "fair",
+  fresh: "good",
+  close: "good",
+  skim: "info",
+  direct: "bad",
+  possible: "info",
+  missing: "fair",
+  unmatched: "fair",
+};
+
 /** Where a document's facts are filed; see Lookup.ask in engine.js. */
 const keyOf = ({ location }) => `${location.path}\n${location.line}`;
 
@@ -169,7 +188,7 @@ class Answer {
       const { reading, minutes } = this.documents.get(keyOf(review)) ?? {};
       const worth = [this.words[`is_${reading}`], minutes ? this.say("minutes", Number(minutes)) : ""].filter(Boolean);
       const parts = this.link(review);
-      if (worth.length) parts.push(" ", chip(worth.join(" · "), "reading"));
+      if (worth.length) parts.push(" ", chip(worth.join(" · "), reading));
       return element("li", "", ...parts, element("br"), element("small", "", ...this.reviewReason(review)));
     };
     const heading = element("h3", "", this.say("reviews", reviews.length));
@@ -224,7 +243,9 @@ class Answer {
 }
 
 function chip(text, name) {
-  return element("span", `rulebook-chip rulebook-chip--${name}`, text);
+  const made = element("span", "rulebook-value", text);
+  made.dataset.tone = TONES[name] ?? "mute";
+  return made;
 }
 
 function spaced(items) {

@@ -76,6 +76,7 @@ export function start(form) {
       repo.focus();
       return undefined;
     }
+    remember(repo.value);
     tell(say("working"));
     answer.setAttribute("aria-busy", "true");
     stopButton.disabled = false;
@@ -282,10 +283,7 @@ export function start(form) {
     input.value = example.join("\n");
     ask(input.value);
   });
-  repo.addEventListener("change", () => {
-    remember(repo.value);
-    prepare();
-  });
+  repo.addEventListener("change", prepare);
 
   // --- dropping: anywhere on the page, since a file that misses the form would replace it ---
 
@@ -344,8 +342,10 @@ export function start(form) {
     ask(input.value, { shared: true });
   }
 
-  const last = remembered();
+  // Whoever was quicker than this script has chosen already.
+  const last = repo.value || remembered();
   if ([...repo.options].some((option) => option.value === last)) repo.value = last;
+  form.querySelector("[type=submit]").disabled = false;
   window.addEventListener("hashchange", openShared);
   openShared();
   prepare();
