@@ -635,6 +635,34 @@ def test_git_range_is_read_around_the_current_directory(
     assert list(base.applies("--git", f"{before}..").rules) == ["R"]
 
 
+@pytest.mark.parametrize("command", [("applies", "--repo", "demo"), ("explain", "R")], ids=["applies", "explain"])
+def test_a_range_of_the_knowledge_base_is_no_change_of_its_target(
+    base: Base, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.rule("R", "src/**")
+    own = GitRepo(base.root)
+    own.commit({"src/x": ""})
+    own.git("remote", "add", "origin", "git@example.invalid:owner/rules.git")
+    monkeypatch.chdir(base.root)
+    got = base.ask(*command, "--git", "HEAD")
+    assert (got.code, got.out) == (2, "")
+    assert "not 'demo'" in got.err
+    assert "--checkout demo=DIR" in got.err
+
+
+@pytest.mark.parametrize("remote", ["", "git@example.invalid:owner/demo.git"], ids=["no remote", "its own"])
+def test_rules_may_stand_in_the_repository_that_they_are_for(
+    base: Base, remote: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base.rule("R", "src/**")
+    own = GitRepo(base.root)
+    own.commit({"src/x": ""})
+    if remote:
+        own.git("remote", "add", "origin", remote)
+    monkeypatch.chdir(base.root)
+    assert list(base.applies("--git", "HEAD").rules) == ["R"]
+
+
 # --- the compiled answer is the plain answer ---------------------------------------------------
 
 _SEGMENTS = st.sampled_from(["src", "gen", "a.py", "b.md", "*.py", "*", "**", "te*t", "[ab].py", "{src,gen}"])

@@ -772,6 +772,27 @@ def test_path_lists_with_the_other_separator(data: bytes, nul: bool, remedy: str
     assert raised.value.hint == remedy
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"diff --git a/x b/x\nindex 1..2 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n",
+        b"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n",
+        b"--- x\t2026-01-01\n+++ x\t2026-01-02\n@@ -1 +1 @@\n-a\n+b\n",
+        b"--- x\r\n+++ x\r\n@@ -1 +1 @@\r\n-a\r\n+b\r\n",
+        b"From 0123 Mon Sep 17 00:00:00 2001\nSubject: x\n\ndiff --git a/x b/x\nold mode 100644\nnew mode 100755\n",
+    ],
+    ids=["git", "rename", "diff -u", "CRLF", "mail"],
+)
+def test_a_diff_is_no_path_list(data: bytes) -> None:
+    with pytest.raises(UsageError, match="this is a diff") as error:
+        from_path_list(data)
+    assert "--diff" in error.value.hint
+
+
+def test_names_like_the_marks_of_a_diff_are_paths() -> None:
+    assert read_path_list(b"--- a\n+++ b\ndiff/--git\n@@ -1\n") == ["--- a", "+++ b", "diff/--git", "@@ -1"]
+
+
 def test_path_lists_agree_with_git(diff: Diff, repo: GitRepo) -> None:
     before: Files = {"n\u00efve x": BODY, b"caf\xe9": "1\n", 'a"b': "1\n", "gone": "1\n"}
     after: Files = {"moved": BODY, b"caf\xe9": "2\n", 'a"b': Entry(EXECUTABLE, "1\n"), "\t": "1\n"}

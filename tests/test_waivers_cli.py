@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from gitrepo import GitRepo
 from rulebook.cli.waiver import app
 from rulebook.errors import GitError, NoKnowledgeBase, RulebookError, UnreadableInput, UsageError
 from waiverkit import CLEAN, ENLARGED, PATCH, REANCHORED, RULE, WAIVER, knowledge_base, target
@@ -47,6 +48,16 @@ def test_check_in_json_keeps_to_the_contract(place):
     assert patch["end_line"] == 13
     assert data["findings"] == []
     assert data["signoff"].startswith("Patches (ENG-1): vllm in scripts/m3.sh")
+
+
+def test_the_knowledge_base_is_not_checked_in_place_of_its_target(tmp_path, monkeypatch):
+    root = knowledge_base(tmp_path)
+    own = GitRepo(root)
+    own.commit({"notes.txt": ""})
+    own.git("remote", "add", "origin", "git@example.invalid:owner/rules.git")
+    monkeypatch.chdir(root)
+    with pytest.raises(UsageError, match="not 'bench'"):
+        CliRunner().invoke(app, ["check", "--pr", "7", "--git", "HEAD"], catch_exceptions=False)
 
 
 def test_a_failing_check_exits_with_1_and_says_what_to_do(place):

@@ -26,6 +26,9 @@ MAX_PATH = 4096
 
 # --- lists of paths ---------------------------------------------------------------------------
 
+#: What only a diff has: git's own first line, or the two names above a hunk.
+_DIFF = re.compile(rb"^diff --git |^--- [^\n]*\n\+\+\+ [^\n]*\n@@ -", re.MULTILINE)
+
 
 def from_paths(items: Iterable[str], *, top: str | None = None) -> ChangeSet:
     """A change of which only the paths are known.
@@ -58,6 +61,9 @@ def read_path_list(data: bytes, *, nul: bool = False) -> list[str]:
     a carriage return at the end and empty lines are skipped, and a line of ``git diff
     --name-status`` stands for the one or two paths it names. That is no guess: git never writes a
     name that holds a TAB without quoting it.
+
+    Raises:
+        UsageError: the list is separated otherwise, or is a diff.
     """
     return [path for new, old, _ in _list_entries(data, nul) for path in ((new,) if old is None else (new, old))]
 
@@ -69,6 +75,9 @@ def _list_entries(data: bytes, nul: bool) -> Iterator[tuple[str, str | None, Cha
     if nul:
         yield from ((decode_path(name), None, ChangeStatus.UNKNOWN) for name in data.split(b"\0") if name)
         return
+    if _DIFF.search(data):
+        # Taken for names, its lines would be paths that no rule covers, and the answer a false "nothing applies".
+        raise UsageError("this is a diff, not a list of paths", "pass it with --diff")
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").removesuffix(b"\r").split(b"\n"):
         letter, *names = line.split(b"\t")
         if re.fullmatch(rb"[CR]\d{1,3}", letter) and len(names) == 2:

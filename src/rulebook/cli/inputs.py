@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rulebook.cli import terminal
-from rulebook.config import CONFIG_NAME, Config, find_root
+from rulebook.config import CONFIG_NAME, Config, find_root, slug_of
 from rulebook.errors import GitError, NoKnowledgeBase, UnreadableInput, UsageError
 from rulebook.store.opening import open_store
 
@@ -81,6 +81,30 @@ def here(*, needed: bool = True) -> Repository | None:
         if needed:
             raise
         return None
+
+
+def refuse_own_repository(repository: Repository, alias: str, config: Config, root: str) -> None:
+    """Refuses to read another repository's change in the one that holds the knowledge base.
+
+    A range means something in every repository, so that the wrong one would answer, and say that nothing applies.
+
+    Args:
+        repository: the one around the current directory.
+        alias: the target repository that is asked about.
+        config: what ``rulebook.toml`` says.
+        root: the knowledge base's folder.
+
+    Raises:
+        UsageError: it holds the knowledge base, has remotes, and none of them leads to the target.
+    """
+    if repository.top is None or os.path.relpath(root, repository.top).startswith(os.pardir):
+        return
+    urls = repository.remote_urls()
+    if urls and all(config.resolve(slug_of(url)) != alias for url in urls):
+        raise UsageError(
+            f"this is the repository of the knowledge base, not {alias!r}",
+            f"run inside a clone of it, or say --checkout {alias}=DIR",
+        )
 
 
 def read_input(name: str, what: str) -> bytes:

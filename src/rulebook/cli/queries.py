@@ -132,5 +132,7 @@ def _change_and_repo(
         from rulebook.git.repository import Repository
 
         clone = Repository(folder)
+    elif git and around is not None:
+        inputs.refuse_own_repository(around, alias, store.config, store.root)
     change = inputs.read_change(paths, diff, git, null, clone or around)
     return change, alias, clone or (around if git else None)

@@ -438,6 +438,8 @@ def _context(
     led_to = around is not None and any(config.resolve(slug_of(url)) == alias for url in around.remote_urls())
     if needs_clone or (own_clone and (alias in clones or led_to)):
         clone = _clone(alias, clones, around)
+        if clone is around:
+            inputs.refuse_own_repository(clone, alias, config, folder)
     return folder, config, policy, clone
 
 
