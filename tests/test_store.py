@@ -407,6 +407,10 @@ def scribble(file: Path) -> None:
     file.write_bytes(data)
 
 
+def overwrite(file: Path) -> None:
+    file.write_bytes(random.Random(1).randbytes(5000))
+
+
 def empty(file: Path) -> None:
     file.write_bytes(b"")
 
@@ -423,12 +427,24 @@ def gut(file: Path) -> None:
     connection.close()
 
 
-@pytest.mark.parametrize("damage", [truncate, zero, scribble, empty, age, gut, Path.unlink], ids=lambda f: f.__name__)
+@pytest.mark.parametrize(
+    "damage", [truncate, zero, scribble, overwrite, empty, age, gut, Path.unlink], ids=lambda f: f.__name__
+)
 def test_a_damaged_store_is_built_again(tmp_path: Path, damage) -> None:
     root, folder = make_kb(tmp_path), tmp_path / "store"
     assert ids(root, folder) == ["DEMO-1"]
     (file,) = folder.glob("catalog-*.db")
     damage(file)
+    assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
+    assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
+
+
+@pytest.mark.parametrize("damage", [truncate, zero, scribble, overwrite, empty, Path.unlink], ids=lambda f: f.__name__)
+def test_a_folder_in_which_every_file_is_damaged_is_filled_again(tmp_path: Path, damage) -> None:
+    root, folder = make_kb(tmp_path), tmp_path / "store"
+    assert ids(root, folder) == ["DEMO-1"]
+    for file in folder.iterdir():
+        damage(file)
     assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
     assert matched(root, "src/a.py", folder=folder) == ["DEMO-1"]
 

@@ -121,9 +121,19 @@ def building(folder: str) -> Iterator[str]:
     Raises:
         sqlite3.OperationalError: another process has been building for :data:`BUSY_SECONDS`, or nothing can be written.
     """
-    lock = connect(os.path.join(folder, _LOCK))
+    place = os.path.join(folder, _LOCK)
+    lock = connect(place)
     try:
-        lock.execute("BEGIN EXCLUSIVE")
+        try:
+            lock.execute("BEGIN EXCLUSIVE")
+        except sqlite3.DatabaseError as error:
+            if not is_damage(error):
+                raise
+            # Emptied, not removed: whoever did the same a moment ago and has the lock by now goes on having it.
+            os.truncate(place, 0)
+            lock.close()
+            lock = connect(place)
+            lock.execute("BEGIN EXCLUSIVE")
         path = os.path.join(folder, f"{_PREFIX}{os.getpid():x}-{time.time_ns():x}.db")
         try:
             yield path
