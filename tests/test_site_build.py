@@ -733,3 +733,21 @@ def test_every_word_is_used_and_there_is_one_in_each_language() -> None:
     assert [key for key, texts in words._WORDS.items() if not all(texts) or re.search("[\u3400-\u9fff]", texts[0])] == [
         "twin_name"
     ]
+
+
+def test_rules_that_have_ended_are_in_no_place(tmp_path: Path) -> None:
+    root = make_kb(
+        tmp_path,
+        {
+            "rules/demo/D-1.md": rule("D-1", applies_to='["src/**"]'),
+            "rules/demo/D-2.md": rule("D-2", applies_to='["old/main.py"]', status="retired", since="2026-01-01"),
+            "rules/demo/D-3.md": rule("D-3", applies_to='["kept/**"]', status="reserved"),
+        },
+    )
+    pages = {page.address: page for page in make_pages(read_content(str(root)), "Our rules", Host())}
+    places = md.print_page(pages["places/"].title, pages["places/"].blocks, "places/")
+    assert "D-1" in places
+    assert "D-2" not in places
+    assert "D-3" not in places
+    assert "old/main.py" not in html.print_page("", pages[""].blocks, "").html
+    assert "D-2" in md.print_page("", pages["rules/"].blocks, "rules/")

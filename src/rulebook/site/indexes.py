@@ -227,7 +227,7 @@ class IndexWriter(Writer):
         """The target repositories' folders with the rules of each."""
         blocks: list[b.Block] = [b.Paragraph(self.word("places_intro"))]
         for alias in aliases(self.content):
-            rules = rules_of(self.content, alias)
+            rules = [rule for rule in rules_of(self.content, alias) if rule.status.matches]
             blocks += [
                 b.Heading(alias, anchor=_repository_anchor(alias), size=len(rules)),
                 b.Tree(self._tree(rules)),
@@ -470,6 +470,7 @@ def _repository_anchor(alias: str) -> str:
 
 def _example(rules: Iterable[Rule]) -> str:
     """Two paths to show what is asked for: those that a rule names without wildcards."""
-    named = (pattern.strip("/") for rule in rules for pattern in rule.applies_to if not _WILD.search(pattern))
+    matching = (rule for rule in rules if rule.status.matches)
+    named = (pattern.strip("/") for rule in matching for pattern in rule.applies_to if not _WILD.search(pattern))
     found = [path for path in dict.fromkeys(named) if path and not path.startswith("!")][:2]
     return "\n".join(found or ["src/main.py", "README.md"])
