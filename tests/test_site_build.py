@@ -751,3 +751,21 @@ def test_rules_that_have_ended_are_in_no_place(tmp_path: Path) -> None:
     assert "D-3" not in places
     assert "old/main.py" not in html.print_page("", pages[""].blocks, "").html
     assert "D-2" in md.print_page("", pages["rules/"].blocks, "rules/")
+
+
+@pytest.mark.parametrize("config", ["", 'nav: [{Guide: "guide.md"}]\n', "extra: {x: !ENV [NO_SUCH, y]}\n"])
+def test_three_lines_need_no_folder_of_documents(tmp_path: Path, config: str) -> None:
+    root = make_kb(tmp_path)
+    (root / "mkdocs.yml").write_text(
+        f"site_name: Ours\ntheme: {{name: material, font: false}}\nplugins: [search, rulebook]\n{config}"
+    )
+    warnings = build(root, tmp_path / "site")
+    assert (tmp_path / "site/rules/demo/DEMO-1/index.html").is_file()
+    assert bool(warnings) == ("nav" in config)
+
+
+def test_a_folder_of_documents_that_is_named_has_to_be_there(tmp_path: Path) -> None:
+    root = make_kb(tmp_path)
+    (root / "mkdocs.yml").write_text("site_name: Ours\ndocs_dir: guides\nplugins: [rulebook]\n")
+    with pytest.raises(UnreadableInput, match="guides"):
+        build(root, tmp_path / "site")

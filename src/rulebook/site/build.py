@@ -11,6 +11,8 @@ from typing import Any
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.exceptions import Abort, MkDocsException
+from mkdocs.utils.yaml import yaml_load
+from yaml import YAMLError
 
 from rulebook.errors import RulebookError, UnreadableInput
 
@@ -62,8 +64,11 @@ def build_site(
                 given = os.path.join(empty, "mkdocs.yml")
                 with open(given, "w", encoding="utf-8") as file:
                     file.write('{"site_name": "rulebook", "theme": {"name": "material", "font": false}}')
-                os.mkdir(os.path.join(empty, "docs"))
                 settings["plugins"] = ["search", {"rulebook": {"root": root}}]
+            if _lacks_documents(given):
+                # MkDocs wants a folder of documents, and a knowledge base needs none.
+                settings["docs_dir"] = os.path.join(empty, "docs")
+                os.mkdir(settings["docs_dir"])
             config = load_config(given, **settings)
             plugin = config.plugins.get("rulebook")
             if plugin is None:
@@ -84,6 +89,18 @@ def build_site(
     finally:
         logger.removeHandler(collector)
     return collector.texts
+
+
+def _lacks_documents(given: str) -> bool:
+    """Whether a configuration names no folder of documents, and the one that MkDocs then takes is missing."""
+    if os.path.isdir(os.path.join(os.path.dirname(given), "docs")):
+        return False
+    try:
+        with open(given, "rb") as file:
+            return "docs_dir" not in yaml_load(file)
+    except (YAMLError, OSError, MkDocsException, TypeError):
+        # What is wrong with it is told by who loads it next.
+        return False
 
 
 def _reason(error: BaseException | None) -> RulebookError | None:
