@@ -56,6 +56,20 @@ def test_a_retired_rule_keeps_its_text_and_says_why(kb: GitRepo) -> None:
     assert [finding for finding in validate(load(str(kb.path))) if finding.severity == "error"] == []
 
 
+@pytest.mark.parametrize("linked", [False, True], ids=["copy", "link"])
+def test_an_id_that_two_files_have_is_not_retired(kb: GitRepo, linked: bool) -> None:
+    path, other = (kb.path / "rules" / name for name in ("R-1.md", 'A "1".md'))
+    if linked:
+        other.symlink_to(path)
+    else:
+        other.write_bytes(path.read_bytes())
+    kb.commit()
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r'2 documents: rules/A "1".md:1, rules/R-1.md:1'):
+        end(kb.path, "r-1")
+    assert (path.read_bytes(), other.read_bytes()) == (before, before)
+
+
 def test_a_superseded_rule_names_its_successor(kb: GitRepo) -> None:
     end(kb.path, "R-1", superseded_by="r-2")
     found = rule(kb.path, "R-1")

@@ -246,6 +246,16 @@ def test_repin_shows_and_writes_only_when_told(base: tuple[Path, GitRepo, str], 
     assert "no pin to renew" in run("repin", "R-2", "--yes")[2]
 
 
+def test_repin_writes_nothing_for_an_id_that_two_files_have(base: tuple[Path, GitRepo, str], run: Run) -> None:
+    path = base[0] / "rules" / "R-2.md"
+    before = path.read_bytes()
+    (base[0] / "rules" / "R-3.md").symlink_to(path)
+    code, out, err = run("repin", "R-2", "--yes")
+    assert (code, out) == (2, "")
+    assert "rules/R-2.md:1, rules/R-3.md:1" in err
+    assert path.read_bytes() == before
+
+
 def test_repin_says_first_how_much_it_can_renew(
     base: tuple[Path, GitRepo, str], run: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:

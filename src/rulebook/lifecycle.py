@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from rulebook.editing import read_content, refuse_dirty, set_values, write_atomically
 from rulebook.errors import UsageError
-from rulebook.model import Finding, Kind, Location, Rule, Severity, Status
+from rulebook.model import Document, Finding, Kind, Location, Rule, Severity, Status
 
 if TYPE_CHECKING:
     from rulebook.catalog import Catalog
@@ -37,6 +37,26 @@ class Retirement:
     after: bytes
 
 
+def refuse_ambiguous(documents: Iterable[Document]) -> None:
+    """Refuses to edit documents of which two have the same id, since nobody can tell which one is meant.
+
+    Raises:
+        UsageError: two of them have; it names their files.
+    """
+    places: dict[tuple[str, str], list[str]] = {}
+    for document in documents:
+        kind, identity = document.key
+        # What has no id is named by its path.
+        name = identity.lower() or document.location.path
+        places.setdefault((kind, name), []).append(f"{document.location.path}:{document.location.line}")
+    for (kind, _), found in places.items():
+        if len(found) > 1:
+            raise UsageError(
+                f"one id is taken by {len(found)} documents: {', '.join(sorted(found))}",
+                f"leave it to one {kind} and give the others ids of their own; see: rulebook lint",
+            )
+
+
 def plan_retirement(
     catalog: Catalog, name: str, *, because: str, since: str, superseded_by: str = "", allow_dirty: bool = False
 ) -> Retirement:
@@ -51,10 +71,11 @@ def plan_retirement(
         allow_dirty: whether the file may have changes that are not committed.
 
     Raises:
-        UsageError: there is no such rule, it has ended already, or what replaces it is no rule in force.
+        UsageError: there is no such rule or more than one, it has ended already, or what replaces it is no rule in force.
         EditError: its file is dirty, unreadable or not edited safely.
     """
     rules = {rule.id.lower(): rule for rule in catalog.rules}
+    refuse_ambiguous(rule for rule in catalog.rules if rule.id.lower() == name.lower())
     rule = rules.get(name.lower())
     if rule is None:
         raise UsageError(f"no rule is called {name!r}", "see: rulebook list --kind rule")

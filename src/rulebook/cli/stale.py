@@ -227,11 +227,13 @@ def repin(
 
     Only the pins change, not one byte else. Without --yes it asks first, and without a terminal it only shows.
     """
+    from rulebook.lifecycle import refuse_ambiguous
     from rulebook.render.stale import proposal_lines
     from rulebook.repin import propose, write
 
     catalog = _load(root, quiet=quiet)
     documents = _documents(catalog, names)
+    refuse_ambiguous(documents)
     with terminal.waiting("comparing pins", quiet=quiet):
         proposals = propose(documents, catalog.config, _finder(catalog, checkout), fresh=everything, unseen=unseen)
     terminal.write_lines(proposal_lines(proposals), color)
