@@ -227,6 +227,20 @@ def test_markdown_is_an_issue_with_tasks(run: Run) -> None:
     assert out.count("- [ ] ") == 3
 
 
+def test_rules_without_a_source_are_named(base: tuple[Path, GitRepo, str], run: Run) -> None:
+    write_rule(base[0], "R-3", [])
+    _, out, _ = run("stale")
+    assert "5 pins of 2 documents (2 rules) examined" in out
+    assert "1 rule names no source: R-3" in out.splitlines()
+    _, out, _ = run("stale", "R-3")
+    assert "0 pins of 0 documents (0 rules) examined: none" in out
+    assert "1 rule names no source: R-3" in out.splitlines()
+    write_rule(base[0], "R-10", [])
+    data = json.loads(run("stale", "--format", "json")[1])
+    assert data["examined"]["without_source"] == ["R-10", "R-3"]
+    assert "2 rules name no source: R-3, R-10" in run("stale", "--format", "md")[1].replace("\\", "")
+
+
 # --- repin ------------------------------------------------------------------------------------
 
 

@@ -61,8 +61,9 @@ class StaleReport:
         heads: what each repository was judged against; ``None`` where there is nothing to look at.
         pins: worst first, then in the order of the documents.
         identifiers: cited names that are no more, a lower grade than pins.
-        examined_rules: rules that were looked at, with pins or without.
-        examined_documents: rules, waivers and digests.
+        examined_rules: rules of which a pin was looked at.
+        examined_documents: rules, waivers and digests of which one was.
+        unsourced: the ids of rules that name no source at all, of the repository that was asked about.
         skipped: how many pins were left out, by the reason.
         notes: what the user should know, one sentence each.
     """
@@ -72,6 +73,7 @@ class StaleReport:
     identifiers: tuple[LostIdentifier, ...] = ()
     examined_rules: int = 0
     examined_documents: int = 0
+    unsourced: tuple[str, ...] = ()
     skipped: Mapping[str, int] | None = None
     notes: tuple[str, ...] = ()
 
@@ -136,12 +138,20 @@ def check_documents(
         CheckedPin(citation=citation, verdict=verdict) for citation, verdict in zip(chosen, verdicts, strict=True)
     ]
     checked.sort(key=lambda pin: pin.verdict.state.rank)
+    examined = {(pin.citation.kind, pin.citation.owner) for pin in checked}
     return StaleReport(
         heads=heads,
         pins=tuple(checked),
         identifiers=tuple(lost),
-        examined_rules=len({document.key for document in documents if document.kind is Kind.RULE}),
-        examined_documents=len(documents),
+        examined_rules=sum(kind is Kind.RULE for kind, _ in examined),
+        examined_documents=len(examined),
+        unsourced=tuple(
+            document.id
+            for document in documents
+            if document.kind is Kind.RULE
+            and not document.sources
+            and (not repo or config.resolve(document.repo) == config.resolve(repo))
+        ),
         skipped=skipped,
         notes=tuple(notes),
     )

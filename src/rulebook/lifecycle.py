@@ -71,7 +71,7 @@ def plan_retirement(
         allow_dirty: whether the file may have changes that are not committed.
 
     Raises:
-        UsageError: there is no such rule or more than one, it has ended already, or what replaces it is no rule in force.
+        UsageError: there is no such rule or more than one, it has ended already, or what replaces it is not in force.
         EditError: its file is dirty, unreadable or not edited safely.
     """
     rules = {rule.id.lower(): rule for rule in catalog.rules}

@@ -155,13 +155,18 @@ def _examined(report: StaleReport) -> Iterator[StyledLine]:
         f"{_count(len(report.pins), 'pin')} of {_count(report.examined_documents, 'document')} "
         f"({_count(report.examined_rules, 'rule')}) examined: {told}"
     )
+    if report.unsourced:
+        number = len(report.unsourced)
+        yield line(
+            f"{_count(number, 'rule')} {'name' if number > 1 else 'names'} no source: {_owners(report.unsourced)}"
+        )
     for alias, judged in sorted(report.heads.items()):
         if judged is None:
             yield line(f"{alias}: not looked at")
         else:
             yield line(f"{alias}: against {judged.commit[:12]} ({judged.ref}) in {judged.clone}")
     for reason, number in sorted((report.skipped or {}).items()):
-        yield line(f"left out: {_count(number, 'pin')} {reason}")
+        yield line(f"left out: {_count(number, 'source')} {reason}")
 
 
 def _count(number: int, noun: str) -> str:
@@ -228,6 +233,7 @@ def stale_data(report: StaleReport) -> dict[str, Any]:
             "rules": report.examined_rules,
             "pins": len(report.pins),
             "documents": report.examined_documents,
+            "without_source": list(report.unsourced),
             "left_out": dict(report.skipped or {}),
         },
         "pins": [
