@@ -238,7 +238,7 @@ def test_rules_without_a_source_are_named(base: tuple[Path, GitRepo, str], run: 
     write_rule(base[0], "R-10", [])
     data = json.loads(run("stale", "--format", "json")[1])
     assert data["examined"]["without_source"] == ["R-10", "R-3"]
-    assert "2 rules name no source: R-3, R-10" in run("stale", "--format", "md")[1].replace("\\", "")
+    assert "2 rules name no source&#58; R-3, R-10" in run("stale", "--format", "md")[1].replace("\\", "")
 
 
 # --- repin ------------------------------------------------------------------------------------
