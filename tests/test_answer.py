@@ -786,6 +786,28 @@ def test_a_plain_diff_says_which_rules_it_shows_too_little_to(tmp_path: Path) ->
         assert "empty" in hint
 
 
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        ([" src/a.py ", "x"], ["a blank"]),
+        (["https://example.invalid/pull/7/files"], ["no path"]),
+        (["a/src/a.py", "b/src/a.py"], ["without the a/ and b/"]),
+        (["a/src/a.py", "config.py"], []),
+        ([" src/a.py", "src/a.py"], []),
+        (["config.py"], []),
+    ],
+    ids=["blanks", "address", "as in a diff", "a folder called a", "one is covered", "plain"],
+)
+def test_what_is_odd_about_paths_is_said_where_no_rule_covers_any(
+    base: Base, paths: list[str], said: list[str]
+) -> None:
+    base.rule("R", "src/**")
+    with open_store(str(base.root)) as store:
+        hints = answer.applies(store, from_paths(paths), "demo").hints
+        assert len(hints) == len(said)
+        assert all(words in hint for words, hint in zip(said, hints, strict=True))
+
+
 def test_errors_in_the_content_stand_in_the_answer(tmp_path: Path) -> None:
     from kb import make_kb
 

@@ -5,6 +5,7 @@ Every function takes an open store and plain arguments and returns a report; non
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -120,8 +121,21 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
         examined_rules=store.count(Kind.RULE, repo),
         examined_reviews=store.count(Kind.REVIEW),
         notes=tuple(filter(None, (*changes.notes, cut_note(rules), store.trouble))),
-        hints=tuple(_hints(changes, rules, owners.values())),
+        hints=(*_place_hints(changes, repo, covered=bool(covered)), *_hints(changes, rules, owners.values())),
     )
+
+
+def _place_hints(changes: ChangeSet, repo: str, *, covered: bool) -> Iterator[str]:
+    """What is odd about paths that somebody typed or listed, where no rule covers any of them."""
+    if covered or any(change.hunks is not None for change in changes.files):
+        return
+    paths = [change.path for change in changes.files]
+    if any(path != path.strip() for path in paths):
+        yield "A path begins or ends with a blank, which counts as a part of its name."
+    if any(re.match(r"[a-z]+:/", path) for path in paths):
+        yield f"An address of a page is no path: paths begin at the root of {repo}."
+    if paths and all(re.match("[ab]/", path) for path in paths):
+        yield f"Paths begin at the root of {repo}, without the a/ and b/ of a diff."
 
 
 def _hints(changes: ChangeSet, rules: Sequence[RuleMatch], owners: Iterable[Rule | ReviewDigest]) -> Iterator[str]:
