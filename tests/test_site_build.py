@@ -769,3 +769,22 @@ def test_a_folder_of_documents_that_is_named_has_to_be_there(tmp_path: Path) -> 
     (root / "mkdocs.yml").write_text("site_name: Ours\ndocs_dir: guides\nplugins: [rulebook]\n")
     with pytest.raises(UnreadableInput, match="guides"):
         build(root, tmp_path / "site")
+
+
+def test_a_warning_names_a_line_where_there_is_one(tmp_path: Path) -> None:
+    root = make_kb(tmp_path, {"rules/demo/D-1.md": rule("D-1", severity="mild")})
+    (root / "rules/demo/D-2.md").symlink_to("nowhere.md")
+    places = {warning.removeprefix("rulebook: ").partition(": ")[0] for warning in build(root, tmp_path / "site")}
+    assert places == {"rules/demo/D-1.md:4", "rules/demo/D-2.md"}
+
+
+def test_pages_that_are_made_are_not_called_missing_in_the_navigation(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    root = make_kb(tmp_path, {"rules/demo/D-1.md": rule("D-1")})
+    configure(root, docs={"listed.md": "# L", "forgotten.md": "# F"}, nav=["listed.md"])
+    with caplog.at_level("INFO", logger="mkdocs"):
+        assert build(root, tmp_path / "site") == []
+    [said] = [text for text in caplog.messages if "not included in the" in text]
+    assert re.findall(r"^  - (.+)$", said, re.MULTILINE) == ["forgotten.md"]
+    assert (tmp_path / "site/rules/demo/D-1/index.html").is_file()

@@ -20,7 +20,7 @@ from mkdocs.config import config_options
 from mkdocs.config.base import Config
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
-from mkdocs.structure.files import File, Files
+from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.toc import get_toc
 
@@ -116,7 +116,9 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         if self._content.history.because:
             _log.info("the history of pins is %s: %s", self._content.history.extent, self._content.history.because)
         for finding in self._content.errors():
-            _log.warning("%s:%d: %s", one_line(finding.location.path), finding.location.line, one_line(finding.message))
+            path, line = finding.location
+            where = f"{path}:{line}" if line else path
+            _log.warning("%s: %s", one_line(where), one_line(finding.message))
         config.extra_css += [f"{_ASSETS_PLACE}/{name}.css" for name in ("site", "lookup")]
         config.extra_javascript.append(_module("site"))
         search.prepare_search(config)
@@ -154,7 +156,8 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         self._pages = {f"{page.address}index.md": page for page in made}
         docs = _make_room(files, self._pages)
         for uri in self._pages:
-            files.append(File.generated(config, uri, content=""))
+            # Our pages lead to each other; MkDocs is to name what the navigation lacks of the documents alone.
+            files.append(File.generated(config, uri, content="", inclusion=InclusionLevel.NOT_IN_NAV))
         for name in sorted(os.listdir(_ASSETS)):
             files.append(File.generated(config, f"{_ASSETS_PLACE}/{name}", abs_src_path=os.path.join(_ASSETS, name)))
         for name, text in self._beside(content, config.site_name, _site_url(config)):
