@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -496,3 +497,26 @@ def test_long_lists_are_folded_in_text_and_whole_in_json(place):
     text = run(place, "audit")
     assert "Grandfathered (41)" in text
     assert "  and 31 more files; --format json has them all\n" in text
+
+
+@pytest.mark.parametrize(
+    ("given", "again"),
+    [
+        ("{patch}", "{patch}^...HEAD"),
+        ("{base}..{patch}", "{base}..HEAD"),
+        ("{base}...{patch}", "{base}...HEAD"),
+        ("{base}..HEAD", "{base}..HEAD"),
+        ("{base}..main", "{base}..main"),
+    ],
+    ids=["a commit", "two dots", "three dots", "to HEAD", "to a branch"],
+)
+def test_the_check_that_comes_next_takes_in_the_waiver(place, given, again):
+    repo = place[0]
+    ids = {"base": repo.id("HEAD"), "patch": repo.commit({"scripts/m3.sh": PATCH})}
+    check = ("check", "--pr", "7", "--format", "json", "--git")
+    data = json.loads(run(place, *check, given.format(**ids), code=1))
+    words = shlex.split(data["next"][-1]["command"])
+    said = words[words.index("--git") + 1]
+    assert said == again.format(**ids)
+    repo.commit({"docs/waiver/7.md": WAIVER})
+    assert json.loads(run(place, *check, said))["verdict"] == "pass"

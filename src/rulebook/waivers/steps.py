@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from shlex import quote
@@ -31,9 +32,17 @@ class Asked:
     out: str = ""
     content: str = ""
 
-    def command(self, name: str, pr: str, *more: str) -> str:
-        """A command line of ``rulebook waiver``."""
-        words = ["rulebook", "waiver", name, "--pr", pr, *self.change, *self.options, *more]
+    def command(self, name: str, pr: str, *more: str, growing: bool = False) -> str:
+        """A command line of ``rulebook waiver``.
+
+        Args:
+            name: the command.
+            pr: the pull request's number.
+            more: further options.
+            growing: whether the change has to take in commits that are still to come.
+        """
+        change = (self.change[0], _growing(self.change[1])) if growing and self.change[0] == "--git" else self.change
+        words = ["rulebook", "waiver", name, "--pr", pr, *change, *self.options, *more]
         return (f"{self.feed} | " if self.feed else "") + " ".join(map(quote, words))
 
 
@@ -42,6 +51,12 @@ class Step(NamedTuple):
 
     text: str
     command: str = ""
+
+
+def _growing(given: str) -> str:
+    """A range that ends at ``HEAD`` where the one given ends at a commit that stays what it is."""
+    start, dots, end = re.split(r"(\.{2,3})", given, maxsplit=1) if ".." in given else (f"{given}^", "...", given)
+    return f"{start}{dots}HEAD" if re.fullmatch(r"[0-9a-f]{7,64}(?:[~^]\d*)*", end) else given
 
 
 def next_steps(report: CheckReport, asked: Asked) -> tuple[Step, ...]:
@@ -89,7 +104,7 @@ def _steps(report: CheckReport, asked: Asked) -> Iterator[Step]:
         f"Commit to pull request #{pr} itself: a waiver that another one files does not count",
         f"git add {quote(waiver)} && git commit && git push",
     )
-    yield Step("Check again", asked.command("check", pr))
+    yield Step("Check again", asked.command("check", pr, growing=True))
 
 
 #: The codes of waivers that are filed under another name than the pull request's number.
