@@ -775,7 +775,7 @@ def test_a_warning_names_a_line_where_there_is_one(tmp_path: Path) -> None:
     root = make_kb(tmp_path, {"rules/demo/D-1.md": rule("D-1", severity="mild")})
     (root / "rules/demo/D-2.md").symlink_to("nowhere.md")
     places = {warning.removeprefix("rulebook: ").partition(": ")[0] for warning in build(root, tmp_path / "site")}
-    assert places == {"rules/demo/D-1.md:4", "rules/demo/D-2.md"}
+    assert places == {"rules/demo/D-1.md:6", "rules/demo/D-2.md"}
 
 
 def test_pages_that_are_made_are_not_called_missing_in_the_navigation(

@@ -183,6 +183,23 @@ def test_what_only_the_other_language_has_is_listed_in_it() -> None:
     assert pages(english) == ["docs"]
 
 
+def test_documents_beside_the_knowledge_base_come_last_unless_their_titles_answer() -> None:
+    docs = [
+        {"location": "search/", "title": "The search", "text": "parseExtra finds parse_extra; 控制面", "guide": True},
+        {"location": "search/#exit-codes", "title": "Exit codes", "text": "parseExtra, parseExtra", "guide": True},
+        {"location": "rules/demo/D-1/", "title": "D-1: Loaders", "text": "call parse_extra_config, mind exit codes"},
+        {"location": "zh/rules/demo/D-1/", "title": "D-1: 加载", "text": "控制面"},
+    ]
+    queries = ("parseExtra", "控制面", "exit codes")
+    assert [pages(items) for items in search(*queries, docs=docs)] == [
+        ["D-1", "search"],
+        ["zh/rules/demo/D-1", "search"],
+        ["search", "D-1"],
+    ]
+    # A page that has all words comes first, whatever it is.
+    assert pages(search("parseExtra finds", docs=docs)[0]) == ["search", "D-1"]
+
+
 def test_a_page_is_shown_with_the_sections_that_answer_and_what_they_miss() -> None:
     [[page]] = search("loader")
     assert [item["location"] for item in page] == ["rules/demo/D-1/#why", "rules/demo/D-1/"]
@@ -295,4 +312,8 @@ def test_the_texts_are_parted_from_the_settings(tmp_path: Path) -> None:
     part_index(str(tmp_path))
     assert json.loads((tmp_path / "search/docs.json").read_text(encoding="utf-8")) == DOCS
     left = json.loads((tmp_path / "search/search_index.json").read_text(encoding="utf-8"))
+    (tmp_path / "search/search_index.json").write_text(json.dumps({"config": {"lang": ["en"]}, "docs": DOCS}))
+    part_index(str(tmp_path), {"docs/"})
+    marked = json.loads((tmp_path / "search/docs.json").read_text(encoding="utf-8"))
+    assert [doc["location"] for doc in marked if doc.get("guide")] == ["docs/"]
     assert left == {"config": {"lang": ["en"], "trees": ["zh"]}, "docs": []}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -45,7 +46,9 @@ def look_for(tab: Any, query: str) -> list[str]:
         ("zh/", "extra_config", "zh/rules/afd-plugin/AFD-I1/", 3),
         ("zh/", "每周门禁", "zh/rules/afd-plugin/AFD-I12/", 1),
         ("", "extra_config", "rules/afd-plugin/AFD-I1/", 3),
-        ("", "parseExtra", "rules/afd-plugin/AFD-I1/", 3),
+        ("", "parseExtra", "rules/afd-plugin/AFD-I1/", 1),
+        ("", "控制面", "zh/rules/afd-plugin/AFD-I2/", 2),
+        ("", "exit codes", "contract/", 3),
         ("", "additional_kwargs", "rules/afd-plugin/AFD-I9/", 1),
         ("rules/", "AFD-I1", "rules/afd-plugin/AFD-I1/", 1),
         ("", "afd i4", "rules/afd-plugin/AFD-I4/", 1),
@@ -105,6 +108,24 @@ def test_with_the_keyboard_alone(visit: Visit) -> None:
     tab.keyboard.press("ArrowDown")
     tab.keyboard.press("Enter")
     tab.wait_for_url("**/zh/rules/afd-plugin/AFD-I4/*")
+    visit.assert_clean()
+
+
+def paste(tab: Any, text: str) -> None:
+    tab.evaluate("text => document.execCommand('insertText', false, text)", text)
+
+
+def insert(tab: Any, text: str) -> None:
+    tab.keyboard.insert_text(text)
+
+
+@pytest.mark.parametrize("give", [paste, insert])
+def test_what_comes_without_a_key_is_looked_for(visit: Visit, give: Callable[[Any, str], None]) -> None:
+    tab = visit.go("zh/")
+    tab.locator(".md-search__input").click()
+    give(tab, "懒加载")
+    tab.wait_for_selector(".md-search-result__link", state="attached")
+    assert "/zh/rules/afd-plugin/AFD-I4/" in str(tab.locator(".md-search-result__link").first.get_attribute("href"))
     visit.assert_clean()
 
 

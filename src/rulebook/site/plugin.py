@@ -278,7 +278,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
     def on_post_build(self, *, config: MkDocsConfig) -> None:
         """Writes a Markdown copy beside each page, and the search's texts apart from its settings."""
         if config.theme.name == "material":
-            search.part_index(config.site_dir)
+            search.part_index(config.site_dir, {guide.address for guide in self._guides.values()})
 
         def write(place: str, text: str) -> None:
             with open(os.path.join(config.site_dir, *place.split("/")), "w", encoding="utf-8", newline="\n") as file:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from rulebook.site.words import LANGUAGES
@@ -45,17 +46,21 @@ def use_worker(output: str, lang: str, assets: str) -> str:
     return _WORKER.sub(rf'\g<1>{assets}/search.js?lang={lang}"', output, count=1)
 
 
-def part_index(site_dir: str) -> None:
+def part_index(site_dir: str, guides: Collection[str] = ()) -> None:
     """Takes the texts out of the index that the theme loads with every page, for our worker to load when it is asked.
 
     Args:
         site_dir: the folder of the built site.
+        guides: the addresses of pages beside the knowledge base, which the worker lists after those of it.
     """
     path = os.path.join(site_dir, *_INDEX.split("/"))
     if not os.path.isfile(path):
         return
     with open(path, encoding="utf-8") as file:
         index = json.load(file)
+    for section in index["docs"]:
+        if section["location"].partition("#")[0] in guides:
+            section["guide"] = True
     _write(os.path.join(site_dir, *_DOCS.split("/")), index["docs"])
     _write(path, {"config": {**index["config"], "trees": list(LANGUAGES[1:])}, "docs": []})
 

@@ -5,7 +5,8 @@
  *
  * Pages that have all words of the query are listed first, then those that have some, and the theme says which words are
  * missing. Of each kind, pages in the reader's language come first, and of a page and its twin in another language one
- * is listed.
+ * is listed. Documents that are no part of the knowledge base come after those that are, unless their titles have the
+ * words: a guide may name a rule's words as an example.
  */
 
 /** The kinds of messages between the theme and its worker. */
@@ -70,7 +71,7 @@ class Term {
 
 class Search {
   /**
-   * @param {{location: string, title: string, text: string, tags?: string[], boost?: number}[]} docs sections, a page's
+   * @param {{location: string, title: string, text: string, tags?: string[], boost?: number, guide?: boolean}[]} docs sections, a page's
    *   own text before the others
    * @param {string[]} trees the languages whose pages lie in a folder of that name; all others are in the first language
    * @param {string} lang the reader's language
@@ -78,12 +79,12 @@ class Search {
   constructor(docs, trees, lang) {
     const own = trees.includes(lang) ? lang : undefined;
     const pages = new Map();
-    for (const { location, title, text, tags, boost = 1 } of docs) {
+    for (const { location, title, text, tags, boost = 1, guide = false } of docs) {
       const [address] = location.split("#");
       if (!pages.has(address)) {
         const tree = trees.find((name) => address.startsWith(`${name}/`));
         const document = tree ? address.slice(tree.length + 1) : address;
-        pages.set(address, { own: tree === own, document, boost, sections: [] });
+        pages.set(address, { own: tree === own, document, boost, guide, sections: [] });
       }
       const section = { location, tags, title: plain(title), text: [plain(text), ...(tags ?? [])].join(" ") };
       section.foldedTitle = section.title.toLowerCase();
@@ -223,6 +224,7 @@ function rate(candidate, weights, row) {
   }, 0);
   const all = weights.reduce((sum, weight) => sum + weight, 0);
   const had = weights.reduce((sum, weight, number) => sum + (candidate.has[number] ? weight : 0), 0);
+  candidate.rank = rank(candidate);
   candidate.score = total * most * (had / all) ** 2 * candidate.page.boost;
 }
 
@@ -235,9 +237,15 @@ function saturated(found) {
   return sum / (sum + 1);
 }
 
-/** Pages with all words first, then those in the reader's language, then by score. */
+/** 2 for pages in the reader's language, 1 for others, 0 for documents beside the knowledge base with words in their text alone. */
+function rank({ page, hits, terms }) {
+  const isTitled = terms.every((_, number) => hits.some((hit) => hit.title[number].length));
+  return page.guide && !isTitled ? 0 : 1 + page.own;
+}
+
+/** Pages with all words first, then by rank, then by score. */
 function compare(a, b) {
-  return b.full - a.full || b.page.own - a.page.own || b.score - a.score;
+  return b.full - a.full || b.rank - a.rank || b.score - a.score;
 }
 
 /** A page's own text and its sections as the theme takes them: it shows those that score as high as the first one. */

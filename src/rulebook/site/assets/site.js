@@ -124,6 +124,10 @@ function unfold() {
 unfold();
 addEventListener("hashchange", unfold);
 
+/** The theme looks at its field when a key is released; what is pasted by the mouse or comes from an input method has none. */
+const searched = document.querySelector(".md-search__input");
+searched?.addEventListener("input", () => searched.dispatchEvent(new Event("keyup")));
+
 /** What is not found: the last part of its address is what to look for. */
 const last = location.pathname.split("/").findLast((part) => part && part !== "index.html");
 for (const field of document.querySelectorAll(".rulebook-absent input")) field.value = decoded(last ?? "");
