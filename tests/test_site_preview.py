@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from kb import make_kb, rule
+from kb import REVIEW, make_kb, rule
 
 #: Seconds until a server is given up; nothing is judged by how long it takes before.
 PATIENCE = 90
@@ -79,3 +79,15 @@ def test_an_edit_is_shown_without_a_new_start(knowledge_base: Path) -> None:
         wait_for(f"{site}rules/demo/D-1/", "<h1[^>]*>D-1: After")
         (knowledge_base / "rules/demo/D-2.md").write_text(rule("D-2", title="Another"), encoding="utf-8")
         wait_for(f"{site}rules/demo/D-2/", "<h1[^>]*>D-2: Another")
+
+
+def test_a_folder_that_is_made_later_is_seen_and_watched(knowledge_base: Path) -> None:
+    assert not (knowledge_base / "reviews").exists()
+    digest = knowledge_base / "reviews/owner/name/12.md"
+    with serving(knowledge_base) as site:
+        wait_for(site, "Our rules")
+        digest.parent.mkdir(parents=True)
+        digest.write_text(REVIEW, encoding="utf-8")
+        wait_for(f"{site}reviews/owner/name/12/", "What the pull request did")
+        digest.write_text(REVIEW.replace("What the pull request did", "What it does now"), encoding="utf-8")
+        wait_for(f"{site}reviews/owner/name/12/", "What it does now")

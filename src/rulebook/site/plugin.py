@@ -11,6 +11,7 @@ import json
 import os
 import posixpath
 import re
+import tempfile
 from collections.abc import Callable, Collection
 from datetime import date
 from html import escape
@@ -23,6 +24,7 @@ from mkdocs.plugins import BasePlugin, event_priority, get_plugin_logger
 from mkdocs.structure.files import File, Files, InclusionLevel
 from mkdocs.structure.nav import Navigation, Section
 from mkdocs.structure.toc import get_toc
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
 
 from rulebook.config import CONFIG_NAME, find_root
 from rulebook.errors import RulebookError
@@ -75,6 +77,7 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
         self._navigations: dict[str, Navigation] = {}
         self._version: str | None = None
         self._is_preview = False
+        self._notice: _FolderNotice | None = None
 
     def on_startup(self, *, command: str, dirty: bool) -> None:
         """Notes whether this is ``mkdocs serve``."""
@@ -87,6 +90,13 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
             place = os.path.join(root, name)
             if os.path.exists(place):
                 server.watch(place)
+        self._notice = _FolderNotice(server, root)
+        server.observer.schedule(self._notice, root, recursive=False)
+
+    def on_shutdown(self) -> None:
+        """Ends what ``mkdocs serve`` needed."""
+        if self._notice is not None:
+            self._notice.close()
 
     # Before the search plugin, which reads its settings in the same event.
     @event_priority(100)
@@ -296,6 +306,34 @@ class RulebookPlugin(BasePlugin[RulebookConfig]):
     def _ready(self) -> Content:
         assert self._content is not None
         return self._content
+
+
+class _FolderNotice(FileSystemEventHandler):
+    """Has ``mkdocs serve`` watch folders of content that are made after its start, and build again for each.
+
+    The server builds for files in watched places alone, so a file of ours is one, and is written to for a folder.
+    """
+
+    def __init__(self, server: LiveReloadServer, root: str) -> None:
+        self._server = server
+        self._folders = {os.path.join(root, name) for name in FOLDERS}
+        self._signal, self._path = tempfile.mkstemp(prefix="rulebook-")
+        server.watch(self._path)
+
+    def on_created(self, event: FileSystemEvent) -> None:
+        self._take(os.fsdecode(event.src_path))
+
+    def on_moved(self, event: FileSystemEvent) -> None:
+        self._take(os.fsdecode(event.dest_path))
+
+    def _take(self, place: str) -> None:
+        if place in self._folders:
+            self._server.watch(place)
+            os.write(self._signal, b".")
+
+    def close(self) -> None:
+        os.close(self._signal)
+        os.remove(self._path)
 
 
 def _module(name: str) -> config_options.ExtraScriptValue:
