@@ -138,6 +138,8 @@ class Log:
 def test_an_answer_or_a_clear_message(visit: Visit, given: Input, way: Callable[[Any, bytes], None]) -> None:
     visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = visit.go("lookup/")
+    # A busy machine may be idle on the network before the look-up's script has run.
+    playwright.expect(tab.locator("#rulebook-example")).to_be_enabled()
     tab.select_option("#rulebook-repo", "afd-plugin")
     log = Log(tab)
     way(tab, given.content)
