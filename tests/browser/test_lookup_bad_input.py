@@ -138,9 +138,9 @@ class Log:
 def test_an_answer_or_a_clear_message(visit: Visit, given: Input, way: Callable[[Any, bytes], None]) -> None:
     visit.context.grant_permissions(["clipboard-read", "clipboard-write"])
     tab = visit.go("lookup/")
+    tab.select_option("#rulebook-repo", "afd-plugin")
     # A busy machine may be idle on the network before the look-up's script has run.
     playwright.expect(tab.locator("#rulebook-example")).to_be_enabled()
-    tab.select_option("#rulebook-repo", "afd-plugin")
     log = Log(tab)
     way(tab, given.content)
     found = log.press_until_settled()
