@@ -634,6 +634,57 @@ def test_git_range_that_does_not_exist(base: Base, tmp_path: Path) -> None:
         one_clear_line(got.err)
 
 
+@pytest.mark.parametrize(
+    ("remote", "code"),
+    [("", 2), ("https://example.invalid/owner/rules.git", 2), ("https://example.invalid/owner/demo.git", 0)],
+    ids=["no remote", "another's remote", "the target holds its own rules"],
+)
+@pytest.mark.parametrize("question", [["applies", "--repo", "demo"], ["explain", "R"]], ids=" ".join)
+def test_git_range_in_the_knowledge_base_itself(
+    base: Base, monkeypatch: pytest.MonkeyPatch, question: list[str], remote: str, code: int
+) -> None:
+    own = GitRepo(base.root)
+    own.commit({"notes.txt": ""})
+    own.commit({"src/a": "needle\n"})
+    if remote:
+        own.git("remote", "add", "origin", remote)
+    monkeypatch.chdir(base.root)
+    got = base.ask(*question, "--git", "HEAD~1..HEAD")
+    assert got.code == code
+    if code:
+        assert got.out == ""
+        assert two_clear_lines(got.err) == (
+            "this is the repository of the knowledge base, not 'demo'",
+            "run inside a clone of it, or say --checkout demo=DIR",
+        )
+    else:
+        assert got.err == ""
+    # Who names it means it.
+    assert base.ask(*question, "--git", "HEAD~1..HEAD", "--checkout", f"demo={base.root}").code == 0
+
+
+@pytest.mark.parametrize("remote", ["", "https://example.invalid/someone/demo-fork"], ids=["none", "a fork's"])
+def test_git_range_in_a_clone_without_a_remote_of_the_target(
+    base: Base, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, remote: str
+) -> None:
+    fork = GitRepo(tmp_path / "fork")
+    fork.commit({"notes.txt": ""})
+    fork.commit({"src/a": "needle\n"})
+    if remote:
+        fork.git("remote", "add", "origin", remote)
+    monkeypatch.chdir(fork.path)
+    got = base.ask("applies", "--repo", "demo", "--git", "HEAD~1..HEAD")
+    assert (got.code, "R " in got.out) == (0, True)
+    assert got.err == (
+        f"note: no remote of {fork.path} leads to 'demo', and its history is taken for that one's;"
+        " --checkout demo=DIR names another clone\n"
+    )
+    assert base.ask("applies", "--repo", "demo", "--git", "HEAD~1..HEAD", "--quiet").err == ""
+    missing = base.ask("applies", "--repo", "demo", "--git", "nope", "--quiet")
+    assert (missing.code, missing.out) == (3, "")
+    assert "--checkout ALIAS=DIR names another clone" in missing.err
+
+
 def test_git_range_without_a_repository(base: Base) -> None:
     got = base.ask("applies", "--git", "HEAD")
     assert got.code == 2

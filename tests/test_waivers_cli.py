@@ -51,14 +51,28 @@ def test_check_in_json_keeps_to_the_contract(place):
     assert data["signoff"].startswith("Patches (ENG-1): vllm in scripts/m3.sh")
 
 
-def test_the_knowledge_base_is_not_checked_in_place_of_its_target(tmp_path, monkeypatch):
+@pytest.mark.parametrize("remote", ["git@example.invalid:owner/rules.git", ""], ids=["another", "none"])
+@pytest.mark.parametrize("command", [["check", "--pr", "7", "--git", "HEAD"], ["audit"], ["baseline"]], ids=" ".join)
+def test_the_knowledge_base_is_not_checked_in_place_of_its_target(tmp_path, monkeypatch, command, remote):
     root = knowledge_base(tmp_path)
     own = GitRepo(root)
     own.commit({"notes.txt": ""})
-    own.git("remote", "add", "origin", "git@example.invalid:owner/rules.git")
+    if remote:
+        own.git("remote", "add", "origin", remote)
     monkeypatch.chdir(root)
-    with pytest.raises(UsageError, match="not 'bench'"):
-        CliRunner().invoke(app, ["check", "--pr", "7", "--git", "HEAD"], catch_exceptions=False)
+    with pytest.raises(UsageError, match="not 'bench'") as caught:
+        CliRunner().invoke(app, command, catch_exceptions=False)
+    assert "--checkout bench=DIR" in caught.value.hint
+
+
+def test_a_pass_that_looked_at_no_file_says_so(place):
+    place[0].commit({"README.md": "text\n"})
+    arguments = ("check", "--pr", "7", "--git", "HEAD~1..HEAD")
+    assert "ENG-1 does not cover the changed path; is this a change of bench?" in run(place, *arguments, err=True)
+    place[0].commit({"README.md": "more\n", "LICENSE": "text\n"})
+    assert "ENG-1 does not cover any of the 2 changed paths" in run(place, *arguments, err=True)
+    place[0].commit({"README.md": "less\n", "scripts/m4.sh": "#!/bin/sh\n"})
+    assert "note" not in run(place, *arguments, err=True)
 
 
 def test_a_failing_check_exits_with_1_and_says_what_to_do(place):

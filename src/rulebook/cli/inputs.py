@@ -83,27 +83,40 @@ def here(*, needed: bool = True) -> Repository | None:
         return None
 
 
-def refuse_own_repository(repository: Repository, alias: str, config: Config, root: str) -> None:
+def require_target(repository: Repository, alias: str, config: Config, root: str, *, quiet: bool) -> None:
     """Refuses to read another repository's change in the one that holds the knowledge base.
 
-    A range means something in every repository, so that the wrong one would answer, and say that nothing applies.
+    A range means something in every repository, so that the wrong one would answer, and say that nothing applies. Any
+    other repository may be a fork's clone without a remote that tells so: it is read, and a note says which one it is.
 
     Args:
         repository: the one around the current directory.
         alias: the target repository that is asked about.
         config: what ``rulebook.toml`` says.
         root: the knowledge base's folder.
+        quiet: whether notes are muted.
 
     Raises:
-        UsageError: it holds the knowledge base, has remotes, and none of them leads to the target.
+        UsageError: it holds the knowledge base, and no remote of it leads to the target.
     """
-    if repository.top is None or os.path.relpath(root, repository.top).startswith(os.pardir):
-        return
     urls = repository.remote_urls()
-    if urls and all(config.resolve(slug_of(url)) != alias for url in urls):
+    target = config.targets.get(alias)
+    if any(config.resolve(slug_of(url)) == alias for url in urls):
+        return
+    known = target is not None and bool(target.url)
+    if not known and not urls:
+        # Neither side says who it is: they may well be the same.
+        return
+    if repository.top is not None and not os.path.relpath(root, repository.top).startswith(os.pardir):
         raise UsageError(
             f"this is the repository of the knowledge base, not {alias!r}",
             f"run inside a clone of it, or say --checkout {alias}=DIR",
+        )
+    if known:
+        terminal.note(
+            f"note: no remote of {repository} leads to {alias!r}, and its history is taken for that one's;"
+            f" --checkout {alias}=DIR names another clone",
+            quiet=quiet,
         )
 
 
@@ -125,12 +138,21 @@ def read_input(name: str, what: str) -> bytes:
 
 
 def read_change(
-    paths: Sequence[str], diff: str, git_range: str, nul: bool, repository: Repository | None
+    paths: Sequence[str], diff: str, git_range: str, nul: bool, repository: Repository | None, named: bool
 ) -> ChangeSet | None:
     """The change that the options describe, or ``None`` where they describe none.
 
+    Args:
+        paths: the paths, or ``-`` alone for standard input.
+        diff: what ``--diff`` says.
+        git_range: what ``--git`` says.
+        nul: what ``-z`` says.
+        repository: where a range is read, and whose folder absolute paths lie in.
+        named: whether ``--checkout`` named that repository.
+
     Raises:
         UsageError: they describe more than one.
+        GitError: the repository does not have the range.
     """
     from rulebook import changes
 
@@ -149,7 +171,12 @@ def read_change(
             )
         from rulebook.ranges import from_git
 
-        return from_git(repository, git_range)
+        try:
+            return from_git(repository, git_range)
+        except GitError as error:
+            if named or not error.hint:
+                raise
+            raise GitError(error.message, f"{error.hint}; --checkout ALIAS=DIR names another clone") from None
     if paths:
         top = repository.top if repository is not None else None
         if list(paths) == ["-"]:

@@ -68,7 +68,7 @@ def applies(
 
     with inputs.load(root, index, quiet=quiet, findings=False) as store:
         with terminal.waiting("reading the change", quiet=quiet):
-            change, alias, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+            change, alias, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout, quiet=quiet)
         if change is None:
             raise UsageError("no change is given", "give paths, or -, or --diff FILE, or --git RANGE")
         with terminal.waiting("matching rules", quiet=quiet):
@@ -108,7 +108,7 @@ def explain(
         change = clone = None
         if paths or diff or git:
             with terminal.waiting("reading the change", quiet=quiet):
-                change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout)
+                change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout, quiet=quiet)
         with terminal.waiting("explaining", quiet=quiet):
             report = answer.explain(store, rule, change, checkout=clone)
     terminal.notes(report.notes, quiet=quiet)
@@ -116,7 +116,7 @@ def explain(
 
 
 def _change_and_repo(
-    store: Store, paths: list[str], diff: str, git: str, null: bool, repo: str, checkout: list[str]
+    store: Store, paths: list[str], diff: str, git: str, null: bool, repo: str, checkout: list[str], *, quiet: bool
 ) -> tuple[ChangeSet | None, str, Repository | None]:
     """The change, the repository it belongs to, and a clone of it where one is at hand."""
     from rulebook import answer
@@ -133,6 +133,6 @@ def _change_and_repo(
 
         clone = Repository(folder)
     elif git and around is not None:
-        inputs.refuse_own_repository(around, alias, store.config, store.root)
-    change = inputs.read_change(paths, diff, git, null, clone or around)
+        inputs.require_target(around, alias, store.config, store.root, quiet=quiet)
+    change = inputs.read_change(paths, diff, git, null, clone or around, clone is not None)
     return change, alias, clone or (around if git else None)

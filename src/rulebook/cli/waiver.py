@@ -74,7 +74,7 @@ def check(
     number = _number(pr)
     folder, config, policy, clone = _context(root, repo, checkout, quiet=quiet, needs_clone=bool(git))
     with terminal.waiting("reading the change", quiet=quiet):
-        change = _change(git, diff, clone)
+        change = _change(git, diff, clone, checkout)
     target = _target(config, policy)
     filed = waiver_folder(policy, target.waivers)
     report = judge(
@@ -91,6 +91,13 @@ def check(
     terminal.notes(report.notes, quiet=quiet)
     if not change.files:
         terminal.note("note: the change is empty, so nothing was looked at", quiet=quiet)
+    elif report.passed and not report.examined:
+        paths = "the changed path" if len(change.files) == 1 else f"any of the {len(change.files)} changed paths"
+        terminal.note(
+            f"note: no file was looked at, for {policy.rule} does not cover {paths};"
+            f" is this a change of {policy.repo}?",
+            quiet=quiet,
+        )
     output.write("waiver check", form, color, report=report)
     if not report.passed:
         raise typer.Exit(EXIT_FINDINGS)
@@ -251,7 +258,7 @@ def new(
         terminal.note(f"note: the change is {git} of {clone}; --git or --diff give another one", quiet=quiet)
     patches, entries = [], []
     if git or diff:
-        change = _change(git, diff, clone)
+        change = _change(git, diff, clone, checkout)
         known = load_baseline(folder, policy)
         found = introduced(
             change,
@@ -439,7 +446,7 @@ def _context(
     if needs_clone or (own_clone and (alias in clones or led_to)):
         clone = _clone(alias, clones, around)
         if clone is around:
-            inputs.refuse_own_repository(clone, alias, config, folder)
+            inputs.require_target(clone, alias, config, folder, quiet=quiet)
     return folder, config, policy, clone
 
 
@@ -479,8 +486,8 @@ def _target(config: Config, policy: Policy) -> Target:
     return config.targets.get(policy.repo) or Target(alias=policy.repo)
 
 
-def _change(git: str, diff: str, clone: Repository | None) -> ChangeSet:
-    change = inputs.read_change([], diff, git, False, clone)
+def _change(git: str, diff: str, clone: Repository | None, checkout: Sequence[str]) -> ChangeSet:
+    change = inputs.read_change([], diff, git, False, clone, bool(checkout))
     if change is None:
         raise UsageError("no change is given", "give --git RANGE or --diff FILE")
     return change
