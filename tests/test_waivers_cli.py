@@ -89,7 +89,7 @@ def test_a_failing_check_exits_with_1_and_says_what_to_do(place):
         f"rulebook waiver new --pr 7 --git HEAD --checkout bench={repo.path}",
         None,
         "git add docs/waiver/7.md && git commit && git push",
-        f"rulebook waiver check --pr 7 --git HEAD --checkout bench={repo.path}",
+        f"rulebook waiver check --pr 7 --git {repo.id('HEAD~1')[:12]}...HEAD --checkout bench={repo.path}",
     ]
     for step in data["next"]:
         assert step["text"] in text
@@ -521,12 +521,40 @@ def test_long_lists_are_folded_in_text_and_whole_in_json(place):
         ("{base}...{patch}", "{base}...HEAD"),
         ("{base}..HEAD", "{base}..HEAD"),
         ("{base}..main", "{base}..main"),
+        ("{base}..", "{base}.."),
+        ("before...HEAD", "before...HEAD"),
+        ("HEAD", "{short}...HEAD"),
+        ("main", "{short}...HEAD"),
+        ("v1", "{short}...HEAD"),
+        ("HEAD~1..HEAD", "{short}..HEAD"),
+        ("@~...", "{short}..."),
+        ("main^..main", "{short}..main"),
+        ("{base}..v1", "{base}..HEAD"),
+        ("{base}..HEAD~0", "{base}..HEAD"),
     ],
-    ids=["a commit", "two dots", "three dots", "to HEAD", "to a branch"],
+    ids=[
+        "a commit",
+        "two dots",
+        "three dots",
+        "to HEAD",
+        "to a branch",
+        "open",
+        "from a branch",
+        "HEAD alone",
+        "a branch alone",
+        "a tag alone",
+        "from a count",
+        "from a count, open",
+        "from a count of the branch",
+        "to a tag",
+        "to a count",
+    ],
 )
 def test_the_check_that_comes_next_takes_in_the_waiver(place, given, again):
     repo = place[0]
-    ids = {"base": repo.id("HEAD"), "patch": repo.commit({"scripts/m3.sh": PATCH})}
+    repo.git("branch", "--quiet", "before")
+    ids = {"base": repo.id("HEAD"), "patch": repo.commit({"scripts/m3.sh": PATCH}), "short": repo.id("HEAD~1")[:12]}
+    repo.git("tag", "v1")
     check = ("check", "--pr", "7", "--format", "json", "--git")
     data = json.loads(run(place, *check, given.format(**ids), code=1))
     words = shlex.split(data["next"][-1]["command"])

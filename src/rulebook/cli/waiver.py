@@ -85,7 +85,7 @@ def check(
         slug=target.slug,
         baseline=reaching_baseline(load_baseline(folder, policy), change, clone, quiet=quiet),
         paths=tree_of(change, clone),
-        asked=_asked(git, diff, repo, checkout, root, folder, filed, target, clone),
+        asked=_asked(git, diff, repo, checkout, root, folder, filed, target, clone, change.base),
         progress=terminal.progress_bar("looking at files", quiet=quiet),
     )
     terminal.notes(report.notes, quiet=quiet)
@@ -333,6 +333,7 @@ def _asked(
     filed: str,
     target: Target,
     clone: Repository | None,
+    base: str,
 ) -> Asked:
     """How this check was asked; its answer tells the next commands."""
     from rulebook.cli.pages import content_page
@@ -350,7 +351,20 @@ def _asked(
         feed=f"git diff {target.default_branch}..." if diff == "-" else "",
         out="" if git and clone is not None and clone.top is not None else filed,
         content=content,
+        base=base,
+        grows=bool(git) and clone is not None and _moves_on(git, clone),
     )
+
+
+def _moves_on(git: str, clone: Repository) -> bool:
+    """Whether the name at a range's end leads to a new commit, once there is one: ``HEAD``, or a branch."""
+    from rulebook.waivers.steps import range_end
+
+    end = range_end(git)
+    if end in ("HEAD", "@"):
+        return True
+    name = clone.run(["rev-parse", "--symbolic-full-name", end], ok=(0, 128)).decode("utf-8", "replace")
+    return name.startswith(("refs/heads/", "refs/remotes/"))
 
 
 def _branch_range(clone: Repository | None, target: Target) -> str:

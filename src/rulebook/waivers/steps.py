@@ -24,6 +24,8 @@ class Asked:
         feed: what writes the change to standard input (``git diff main...``), where ``change`` reads it from there.
         out: the folder to draft into, where a draft's own choice would be another one.
         content: the address of the knowledge base's repository, where whoever reads the answer may have no clone of it.
+        base: the commit that a range starts from, or empty where that is unknown.
+        grows: whether the name that a range ends with moves on with a new commit, as ``HEAD`` and branches do.
     """
 
     change: Sequence[str]
@@ -31,6 +33,8 @@ class Asked:
     feed: str = ""
     out: str = ""
     content: str = ""
+    base: str = ""
+    grows: bool = True
 
     def command(self, name: str, pr: str, *more: str, growing: bool = False) -> str:
         """A command line of ``rulebook waiver``.
@@ -41,7 +45,9 @@ class Asked:
             more: further options.
             growing: whether the change has to take in commits that are still to come.
         """
-        change = (self.change[0], _growing(self.change[1])) if growing and self.change[0] == "--git" else self.change
+        change = self.change
+        if growing and change[0] == "--git":
+            change = (change[0], growing_range(change[1], self.base, grows=self.grows))
         words = ["rulebook", "waiver", name, "--pr", pr, *change, *self.options, *more]
         return (f"{self.feed} | " if self.feed else "") + " ".join(map(quote, words))
 
@@ -53,10 +59,33 @@ class Step(NamedTuple):
     command: str = ""
 
 
-def _growing(given: str) -> str:
-    """A range that ends at ``HEAD`` where the one given ends at a commit that stays what it is."""
-    start, dots, end = re.split(r"(\.{2,3})", given, maxsplit=1) if ".." in given else (f"{given}^", "...", given)
-    return f"{start}{dots}HEAD" if re.fullmatch(r"[0-9a-f]{7,64}(?:[~^]\d*)*", end) else given
+def range_end(given: str) -> str:
+    """The revision that a range ends with; ``HEAD`` where it names none."""
+    return re.split(r"\.{2,3}", given, maxsplit=1)[-1] or "HEAD"
+
+
+def growing_range(given: str, base: str, *, grows: bool) -> str:
+    """A range that takes in the change of the one given, and commits that are still to come.
+
+    It ends at ``HEAD`` unless the one given ends at a branch, and starts at a commit that stays what it is.
+
+    Args:
+        given: the range (``rulebook.ranges.from_git``).
+        base: the commit that it starts from, or empty where that is unknown.
+        grows: whether the name at its end moves on with a new commit.
+    """
+    if ".." not in given:
+        # One commit: of a name that moves on, only the id says which one it was.
+        start = f"{given}^" if _FIXED.fullmatch(given) else base[:12]
+        return f"{start}...HEAD" if start else given
+    start, dots, end = re.split(r"(\.{2,3})", given, maxsplit=1)
+    if base and not _FIXED.fullmatch(start) and (start in ("", "HEAD") or re.search(r"[~^@]", start)):
+        start = base[:12]
+    return f"{start}{dots}{end if grows and not _FIXED.fullmatch(end) else 'HEAD'}"
+
+
+#: A commit's id, or what is counted from one.
+_FIXED = re.compile(r"[0-9a-f]{7,64}(?:[~^]\d*)*")
 
 
 def next_steps(report: CheckReport, asked: Asked) -> tuple[Step, ...]:
