@@ -765,6 +765,27 @@ def test_path_lists_with_nul() -> None:
     assert read_path_list(b"a", nul=True) == ["a"]
 
 
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize(
+    ("text", "nul", "expected"),
+    [
+        ("src/a.py\r\n新/b.md\r\n", False, ["src/a.py", "新/b.md"]),
+        ("R087\told\tnew\n", False, ["new", "old"]),
+        ("src/a.py\0c\nd\0", True, ["src/a.py", "c\nd"]),
+    ],
+    ids=["lines", "name-status", "NULs"],
+)
+def test_path_lists_in_utf_16(text: str, nul: bool, expected: list[str], encoding: str) -> None:
+    assert read_path_list(f"\ufeff{text}".encode(encoding), nul=nul) == expected
+
+
+@pytest.mark.parametrize("mark", [b"\xff\xfe", b"\xfe\xff"], ids=["little", "big"])
+def test_names_that_begin_like_utf_16_are_paths(mark: bytes) -> None:
+    name = mark.decode("utf-8", "surrogateescape")
+    assert read_path_list(mark + b"ab\nc\n") == [f"{name}ab", "c"]
+    assert read_path_list(mark + b"ab\0c\0", nul=True) == [f"{name}ab", "c"]
+
+
 @pytest.mark.parametrize(("data", "nul", "remedy"), [(b"a\0b\0", False, "pass -z"), (b"a\nb\n", True, "drop -z")])
 def test_path_lists_with_the_other_separator(data: bytes, nul: bool, remedy: str) -> None:
     with pytest.raises(UsageError) as raised:
@@ -786,7 +807,9 @@ def test_path_lists_with_the_other_separator(data: bytes, nul: bool, remedy: str
 def test_a_diff_is_no_path_list(data: bytes) -> None:
     with pytest.raises(UsageError, match="this is a diff") as error:
         from_path_list(data)
-    assert "--diff" in error.value.hint
+    assert "--diff -" in error.value.hint
+    with pytest.raises(UsageError, match="this is a diff"):
+        from_path_list(b"\xff\xfe" + data.decode().encode("utf-16-le"))
 
 
 def test_names_like_the_marks_of_a_diff_are_paths() -> None:

@@ -57,7 +57,8 @@ def from_path_list(data: bytes, *, nul: bool = False, top: str | None = None) ->
 def read_path_list(data: bytes, *, nul: bool = False) -> list[str]:
     """The paths in a list of paths, one a line or (``nul``) each ended by a NUL.
 
-    In a list of lines, names may be quoted as git quotes them (git-config(1), ``core.quotePath``),
+    A list in UTF-16, as PowerShell before version 6 writes it, is known by its byte order mark and its NULs. In a list
+    of lines, names may be quoted as git quotes them (git-config(1), ``core.quotePath``),
     a carriage return at the end and empty lines are skipped, and a line of ``git diff
     --name-status`` stands for the one or two paths it names. That is no guess: git never writes a
     name that holds a TAB without quoting it.
@@ -69,6 +70,10 @@ def read_path_list(data: bytes, *, nul: bool = False) -> list[str]:
 
 
 def _list_entries(data: bytes, nul: bool) -> Iterator[tuple[str, str | None, ChangeStatus]]:
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")) and b"\0" in data:
+        # Names of such bytes have no NUL inside, and a list that NULs separate has none once it is read as UTF-16.
+        text = data.decode("utf-16", "replace")
+        data = text.encode("utf-8", "replace") if not nul or "\0" in text else data
     if (b"\0" in data) is not nul and (nul is False or b"\n" in data):
         ends, remedy = ("lines", "drop -z") if nul else ("NULs", "pass -z")
         raise UsageError(f"the list of paths is separated by {ends}", remedy)
@@ -77,7 +82,7 @@ def _list_entries(data: bytes, nul: bool) -> Iterator[tuple[str, str | None, Cha
         return
     if _DIFF.search(data):
         # Taken for names, its lines would be paths that no rule covers, and the answer a false "nothing applies".
-        raise UsageError("this is a diff, not a list of paths", "pass it with --diff")
+        raise UsageError("this is a diff, not a list of paths", "pass it with --diff: '--diff -' reads standard input")
     for line in data.removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n").removesuffix(b"\r").split(b"\n"):
         letter, *names = line.split(b"\t")
         if re.fullmatch(rb"[CR]\d{1,3}", letter) and len(names) == 2:
