@@ -650,9 +650,13 @@ def test_a_range_of_the_knowledge_base_is_no_change_of_its_target(
     assert "--checkout demo=DIR" in got.err
 
 
-@pytest.mark.parametrize("remote", ["", "git@example.invalid:owner/demo.git"], ids=["no remote", "its own"])
+@pytest.mark.parametrize(
+    ("remote", "options"),
+    [("", ["--checkout", "demo=."]), ("git@example.invalid:owner/demo.git", [])],
+    ids=["no remote, so named", "its own remote"],
+)
 def test_rules_may_stand_in_the_repository_that_they_are_for(
-    base: Base, remote: str, monkeypatch: pytest.MonkeyPatch
+    base: Base, remote: str, options: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base.rule("R", "src/**")
     own = GitRepo(base.root)
@@ -660,7 +664,7 @@ def test_rules_may_stand_in_the_repository_that_they_are_for(
     if remote:
         own.git("remote", "add", "origin", remote)
     monkeypatch.chdir(base.root)
-    assert list(base.applies("--git", "HEAD").rules) == ["R"]
+    assert list(base.applies("--git", "HEAD", *options).rules) == ["R"]
 
 
 # --- the compiled answer is the plain answer ---------------------------------------------------
@@ -781,20 +785,26 @@ def test_a_plain_diff_says_which_rules_it_shows_too_little_to(tmp_path: Path) ->
     diff = b"--- a/src/a.py\n+++ b/src/a.py\n@@ -9,1 +9,1 @@\n-        x = 1\n+        x = 2\n"
     with open_store(str(root)) as store:
         (hint,) = answer.applies(store, parse_diff(diff), "demo").hints
-        assert hint.startswith("A-1 ask which function")
+        assert hint.startswith("A-1 asks which function")
+        assert answer.explain(store, "A-1", parse_diff(diff)).hints == (hint,)
+        assert answer.explain(store, "A-2", parse_diff(diff)).hints == ()
         (hint,) = answer.applies(store, parse_diff(b""), "demo").hints
         assert "empty" in hint
+
+
+#: What is said of any paths that no rule covers.
+NONE = "No path is covered by any rule: paths begin at the root of demo; does the change belong to it?"
 
 
 @pytest.mark.parametrize(
     ("paths", "said"),
     [
-        ([" src/a.py ", "x"], ["a blank"]),
-        (["https://example.invalid/pull/7/files"], ["no path"]),
-        (["a/src/a.py", "b/src/a.py"], ["without the a/ and b/"]),
-        (["a/src/a.py", "config.py"], []),
+        ([" src/a.py ", "x"], [NONE, "a blank"]),
+        (["https://example.invalid/pull/7/files"], [NONE, "no path"]),
+        (["a/src/a.py", "b/src/a.py"], [NONE, "without the a/ and b/"]),
+        (["a/src/a.py", "config.py"], [NONE]),
         ([" src/a.py", "src/a.py"], []),
-        (["config.py"], []),
+        (["config.py"], [NONE]),
     ],
     ids=["blanks", "address", "as in a diff", "a folder called a", "one is covered", "plain"],
 )
@@ -804,6 +814,7 @@ def test_what_is_odd_about_paths_is_said_where_no_rule_covers_any(
     base.rule("R", "src/**")
     with open_store(str(base.root)) as store:
         hints = answer.applies(store, from_paths(paths), "demo").hints
+        assert answer.explain(store, "R", from_paths(paths)).hints == hints
         assert len(hints) == len(said)
         assert all(words in hint for words, hint in zip(said, hints, strict=True))
 

@@ -52,7 +52,8 @@ def two_clear_lines(text: str) -> tuple[str, str]:
 
 def test_0_no_match_is_an_answer(base: Base) -> None:
     got = base.ask("applies", "docs/x")
-    assert (got.code, got.err) == (0, "")
+    assert got.code == 0
+    assert got.err.startswith("note: No path is covered by any rule: paths begin at the root of demo;")
     assert "No rule applies." in got.out
 
 
@@ -82,6 +83,8 @@ def test_1_errors_fail_unless_told_otherwise(base: Base) -> None:
         ["applies", "a", "--diff", "x"],
         ["applies", "--diff", "x", "--git", "y"],
         ["search"],
+        ["search", ""],
+        ["search", " ", "\t"],
         ["search", "x", "--limit", "0"],
         ["list", "--kind", "page"],
         ["show", "NOTHING"],
@@ -282,7 +285,7 @@ def test_notes_that_cannot_be_written_change_nothing(base: Base) -> None:
 @pytest.mark.parametrize("options", ["", "--format json", "--format md", "--color always"])
 def test_reader_that_goes_away_is_no_error(base: Base, options: str) -> None:
     paths = "".join(f"docs/{'long' * 20}/{number}\n" for number in range(3000)).encode()
-    code, out, err = shell(f"rulebook applies {options} - | head -1", base, paths)
+    code, out, err = shell(f"rulebook applies --quiet {options} - | head -1", base, paths)
     assert (code, err) == (0, b"")
     assert len(out.splitlines()) == 1
 
@@ -623,6 +626,19 @@ def test_diff_file_that_is_missing_or_a_folder(base: Base, tmp_path: Path) -> No
         assert (got.code, got.out) == (3, "")
         one_clear_line(got.err)
         assert str(name) in got.err
+
+
+@pytest.mark.parametrize(
+    ("paths", "said"),
+    [
+        (["docs/x"], "0 rules apply, 1 changed path that no rule covers"),
+        (["docs/x", "docs/y"], "0 rules apply, 2 changed paths that no rule covers"),
+        (["src/a"], "1 rule applies"),
+    ],
+    ids=["one path", "two paths", "one rule"],
+)
+def test_the_last_line_of_annotations_counts(base: Base, paths: list[str], said: str) -> None:
+    assert base.ask("applies", "--format", "github", *paths).out.splitlines()[-1] == f"rulebook: {said}"
 
 
 def test_git_range_that_does_not_exist(base: Base, tmp_path: Path) -> None:

@@ -76,7 +76,9 @@ def choose_repo(store: Store, wanted: str = "", remotes: Sequence[str] = ()) -> 
     )
 
 
-def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository | None = None) -> AppliesReport:
+def applies(
+    store: Store, changes: ChangeSet, repo: str, *, checkout: Repository | None = None, about: str = ""
+) -> AppliesReport:
     """Which rules apply to a change of ``repo``, why, and which paths none covers.
 
     Args:
@@ -84,6 +86,7 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
         changes: the change.
         repo: the target repository's alias.
         checkout: a clone of it, where one is at hand; then each rule's freshness is told.
+        about: the id of the one rule that the hints are about, where others are of no interest.
     """
     hits = _find_hits(store, changes, repo)
     owners = store.owners(hits)
@@ -121,7 +124,7 @@ def applies(store: Store, changes: ChangeSet, repo: str, *, checkout: Repository
         examined_rules=store.count(Kind.RULE, repo),
         examined_reviews=store.count(Kind.REVIEW),
         notes=tuple(filter(None, (*changes.notes, cut_note(rules), store.trouble))),
-        hints=(*_place_hints(changes, repo, covered=bool(covered)), *_hints(changes, rules, owners.values())),
+        hints=(*_place_hints(changes, repo, covered=bool(covered)), *_hints(changes, rules, owners.values(), about)),
     )
 
 
@@ -130,6 +133,8 @@ def _place_hints(changes: ChangeSet, repo: str, *, covered: bool) -> Iterator[st
     if covered or any(change.hunks is not None for change in changes.files):
         return
     paths = [change.path for change in changes.files]
+    if paths:
+        yield f"No path is covered by any rule: paths begin at the root of {repo}; does the change belong to it?"
     if any(path != path.strip() for path in paths):
         yield "A path begins or ends with a blank, which counts as a part of its name."
     if any(re.match(r"[a-z]+:/", path) for path in paths):
@@ -138,7 +143,9 @@ def _place_hints(changes: ChangeSet, repo: str, *, covered: bool) -> Iterator[st
         yield f"Paths begin at the root of {repo}, without the a/ and b/ of a diff."
 
 
-def _hints(changes: ChangeSet, rules: Sequence[RuleMatch], owners: Iterable[Rule | ReviewDigest]) -> Iterator[str]:
+def _hints(
+    changes: ChangeSet, rules: Sequence[RuleMatch], owners: Iterable[Rule | ReviewDigest], about: str
+) -> Iterator[str]:
     """What whoever asked could do for a better answer."""
     if not changes.files:
         yield "The change is empty: was it made without an error?"
@@ -148,12 +155,14 @@ def _hints(changes: ChangeSet, rules: Sequence[RuleMatch], owners: Iterable[Rule
             owner.id
             for owner in owners
             if isinstance(owner, Rule)
+            and about in ("", owner.id)
             and owner.location in possible
             and any(signal.functions for signal in owner.look_for or ())
         ]
         if asking:
+            names = ", ".join(sorted(asking, key=natural_key))
             yield (
-                f"{', '.join(sorted(asking, key=natural_key))} ask which function a line stands in, of which a diff"
+                f"{names} {'asks' if len(asking) == 1 else 'ask'} which function a line stands in, of which a diff"
                 " shows little: --git, or a diff made with -W, tells more."
             )
 
@@ -292,7 +301,7 @@ class PathExplanation(NamedTuple):
 
 
 class ExplainReport(NamedTuple):
-    """What a rule looks at, and what each path means to it."""
+    """What a rule looks at, and what each path means to it; the hints are as in an :class:`AppliesReport`."""
 
     rule: Row
     repo: str
@@ -302,6 +311,7 @@ class ExplainReport(NamedTuple):
     inert: str
     files: tuple[FileChange, ...] = ()
     notes: tuple[str, ...] = ()
+    hints: tuple[str, ...] = ()
 
 
 def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Repository | None = None) -> ExplainReport:
@@ -326,10 +336,12 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
     explained, left = _explain_paths(patterns, [path for change in files for path, _ in change.sides()])
     match = None
     notes = changes.notes if changes else ()
+    hints: tuple[str, ...] = ()
     if changes is not None and not inert:
         place = Location(row.path, row.line)
-        rules = applies(store, changes, row.repo, checkout=checkout).rules
-        match = next((match for match in rules if match.location == place), None)
+        report = applies(store, changes, row.repo, checkout=checkout, about=row.name)
+        match = next((match for match in report.rules if match.location == place), None)
+        hints = report.hints
         notes = tuple(filter(None, (*notes, cut_note([match]) if match else "")))
     return ExplainReport(
         rule=row,
@@ -340,6 +352,7 @@ def explain(store: Store, name: str, changes: ChangeSet | None, *, checkout: Rep
         inert=inert,
         files=files,
         notes=notes if not left else (*notes, left),
+        hints=hints,
     )
 
 

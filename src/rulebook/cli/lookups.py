@@ -72,6 +72,8 @@ def search(
     from rulebook import lookup
 
     kinds = _kinds(kind)
+    if not any(word.strip() for word in query):
+        raise UsageError("nothing is searched for", "give words, an identifier or a path; all there is: rulebook list")
     with inputs.load(root, index, quiet=quiet) as store:
         progress = terminal.progress_bar("indexing", quiet=quiet)
         hits = lookup.search(store, " ".join(query), limit=limit, kinds=kinds, progress=progress)

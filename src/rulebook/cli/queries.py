@@ -111,7 +111,7 @@ def explain(
                 change, _, clone = _change_and_repo(store, paths, diff, git, null, repo, checkout, quiet=quiet)
         with terminal.waiting("explaining", quiet=quiet):
             report = answer.explain(store, rule, change, checkout=clone)
-    terminal.notes(report.notes, quiet=quiet)
+    terminal.notes((*report.notes, *report.hints), quiet=quiet)
     output.write("explain", form, color, report=report)
 
 

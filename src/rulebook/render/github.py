@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from rulebook.model import Relevance, Side
 from rulebook.render.safe import one_line
+from rulebook.render.text import count
 
 if TYPE_CHECKING:
     from rulebook.model import AppliesReport, RuleMatch
@@ -40,8 +41,9 @@ def _lines(report: AppliesReport) -> Iterator[str]:
         yield _annotation(level, match)
     cut = "" if report.complete else "; the list of changed paths is cut"
     more = f", {hidden} of them not annotated" if hidden else ""
-    uncovered = f", {len(report.unmatched)} changed paths that no rule covers" if report.unmatched else ""
-    yield f"rulebook: {len(report.rules)} rules apply{more}{uncovered}{cut}"
+    uncovered = f", {count(len(report.unmatched), 'changed path')} that no rule covers" if report.unmatched else ""
+    apply = "applies" if len(report.rules) == 1 else "apply"
+    yield f"rulebook: {count(len(report.rules), 'rule')} {apply}{more}{uncovered}{cut}"
 
 
 def _annotation(level: str, match: RuleMatch) -> str:
