@@ -54,7 +54,7 @@ FLOORS = (
     ("patterns.syntax",),
     ("metadata", "markdown", "patterns.compiled"),
     ("verdicts",),
-    ("files", "pins", "regexes", "config", "ordering", "spelling"),
+    ("files", "pins", "regexes", "config", "ordering", "spelling", "cachefiles"),
     ("backtracking",),
     ("charsets",),
     ("model",),

@@ -13,6 +13,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
+from rulebook.cachefiles import is_plain, make_way
 from rulebook.errors import GitError, UsageError
 from rulebook.model import Document, Kind, Location, Rule, Source
 from rulebook.pins import Pin
@@ -405,6 +406,8 @@ def _sources(value: object) -> list[Source]:
 
 
 def _read_cache(path: str, clone: str, generation: str, head: str) -> dict[str, State] | None:
+    if not is_plain(path):
+        return None
     try:
         with open(path, "rb") as file:
             data = json.loads(file.read(_CACHE_BYTES))
@@ -416,7 +419,7 @@ def _read_cache(path: str, clone: str, generation: str, head: str) -> dict[str, 
         ]:
             return None
         return {str(name): State(word) for name, word in data["rules"].items()}
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # None yet, or damaged: it is made again.
         return None
 
@@ -428,6 +431,7 @@ def _write_cache(path: str, clone: str, generation: str, head: str, states: Mapp
     try:
         with open(temporary, "w", encoding="utf-8", errors="surrogatepass") as file:
             json.dump(data, file)
+        make_way(path)
         os.replace(temporary, path)
     except OSError:
         # The answer does not depend on being kept.

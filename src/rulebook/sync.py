@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from rulebook.cachefiles import make_way
 from rulebook.errors import GitError, UsageError
 from rulebook.git.mirror import Mirror
 from rulebook.git.records import Commit, Entry, Mode
@@ -200,6 +201,7 @@ def _locked(path: str, wait: float, sleep: Callable[[float], None]) -> Iterator[
     import fcntl
 
     os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    make_way(path)
     with open(path, "w", encoding="ascii") as file:
         waited = 0.0
         while True:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
-import shutil
 import stat
 import threading
 import zlib
@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from rulebook.cachefiles import is_plain, make_way, remove
 from rulebook.errors import StoreError
 from rulebook.index.engine import FileLock, FileStorage, try_for
 from rulebook.index.entries import VERSION
@@ -43,7 +44,13 @@ def check(folder: str) -> None:
 
 
 def checksum(path: str) -> list[int]:
-    """Size in bytes and CRC-32 of a file."""
+    """Size in bytes and CRC-32 of a file.
+
+    Raises:
+        OSError: it cannot be read, or is no regular file.
+    """
+    if not is_plain(path):
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path)
     size = crc = 0
     with open(path, "rb") as file:
         while block := file.read(1 << 20):
@@ -67,8 +74,10 @@ def read_manifest(folder: str) -> Manifest | None:
 
 
 def _manifest_text(folder: str) -> bytes:
-    with suppress(OSError), open(os.path.join(folder, _MANIFEST), "rb") as file:
-        return file.read()
+    path = os.path.join(folder, _MANIFEST)
+    if is_plain(path):
+        with suppress(OSError), open(path, "rb") as file:
+            return file.read()
     return b""
 
 
@@ -94,6 +103,7 @@ def write_manifest(folder: str, manifest: Manifest) -> None:
     temporary = os.path.join(folder, f"{NAME}.manifest")
     with open(temporary, "w", encoding="utf-8") as file:
         json.dump({"version": VERSION, "files": manifest.files, "entries": manifest.entries}, file)
+    make_way(path)
     os.replace(temporary, path)
 
 
@@ -102,15 +112,8 @@ def sweep(folder: str, files: Collection[str]) -> None:
     for name in os.listdir(folder):
         if not name.startswith((NAME, f"_{NAME}")) or name in files or name == _LOCK:
             continue
-        path = os.path.join(folder, name)
-        if os.path.isdir(path):
-            shutil.rmtree(path, ignore_errors=True)
-            continue
-        try:
-            os.remove(path)
-        except OSError:
-            # Windows keeps what a reader has open; the next sweep gets it.
-            continue
+        # Windows keeps what a reader has open; the next sweep gets it.
+        remove(os.path.join(folder, name))
 
 
 class _Storage(FileStorage):  # type: ignore[misc]  # whoosh has no types
@@ -182,7 +185,9 @@ def lock(folder: str, timeout: float) -> Iterator[bool]:
 
     The operating system drops the lock of a process that dies.
     """
-    lock = FileLock(os.path.join(folder, _LOCK))
+    path = os.path.join(folder, _LOCK)
+    make_way(path)
+    lock = FileLock(path)
     if not try_for(lock.acquire, timeout=timeout, delay=0.05):
         yield False
         return

@@ -15,8 +15,9 @@ import sys
 import time
 import zlib
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 
+from rulebook.cachefiles import is_plain, make_way, remove
 from rulebook.errors import StoreError
 from rulebook.store.schema import FORMAT
 
@@ -98,18 +99,21 @@ def _checkout_of(root: str) -> str:
 
 def find_current(folder: str) -> str | None:
     """The path of the database file in use, if there is one."""
+    pointer = os.path.join(folder, _POINTER)
+    if not is_plain(pointer):
+        return None
     try:
-        with open(os.path.join(folder, _POINTER), encoding="ascii") as file:
+        with open(pointer, encoding="ascii") as file:
             name = file.read(100)
-    except (FileNotFoundError, UnicodeDecodeError):
+    except (OSError, UnicodeDecodeError):
         return None
     path = os.path.join(folder, name)
-    return path if name.startswith(_PREFIX) and "/" not in name and os.path.isfile(path) else None
+    return path if name.startswith(_PREFIX) and not {"/", "\0"} & set(name) and is_plain(path) else None
 
 
 def forget_current(folder: str) -> None:
     """Makes the next run build a new file."""
-    _remove(os.path.join(folder, _POINTER))
+    remove(os.path.join(folder, _POINTER))
 
 
 @contextmanager
@@ -122,6 +126,7 @@ def building(folder: str) -> Iterator[str]:
         sqlite3.OperationalError: another process has been building for :data:`BUSY_SECONDS`, or nothing can be written.
     """
     place = os.path.join(folder, _LOCK)
+    make_way(place)
     lock = connect(place)
     try:
         try:
@@ -138,8 +143,8 @@ def building(folder: str) -> Iterator[str]:
         try:
             yield path
         except BaseException:
-            _remove(path + _JOURNAL)
-            _remove(path)
+            remove(path + _JOURNAL)
+            remove(path)
             raise
     finally:
         lock.close()
@@ -150,9 +155,13 @@ def sweep(folder: str) -> None:
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         if name.startswith(f"{_POINTER}-") or (name.endswith(_JOURNAL) and not os.path.exists(path[: -len(_JOURNAL)])):
-            _remove(path)
+            remove(path)
         elif name.startswith(_PREFIX) and not name.endswith(_JOURNAL):
-            _remove_unused(path)
+            if is_plain(path):
+                make_way(path)
+                _remove_unused(path)
+            else:
+                remove(path)
 
 
 def _remove_unused(path: str) -> None:
@@ -160,11 +169,11 @@ def _remove_unused(path: str) -> None:
     try:
         with closing(connect(path, seconds=0, create=False)) as connection:
             connection.execute("BEGIN EXCLUSIVE")
-            _remove(path + _JOURNAL)
-            _remove(path)
+            remove(path + _JOURNAL)
+            remove(path)
     except sqlite3.DatabaseError as error:
         if is_damage(error):
-            _remove(path)
+            remove(path)
 
 
 def replace_current(path: str) -> None:
@@ -173,7 +182,9 @@ def replace_current(path: str) -> None:
     temporary = os.path.join(folder, f"{_POINTER}-{os.getpid():x}-{time.time_ns():x}")
     with open(temporary, "w", encoding="ascii") as file:
         file.write(name)
-    os.replace(temporary, os.path.join(folder, _POINTER))
+    pointer = os.path.join(folder, _POINTER)
+    make_way(pointer)
+    os.replace(temporary, pointer)
 
 
 def connect(path: str, *, seconds: float = BUSY_SECONDS, create: bool = True) -> sqlite3.Connection:
@@ -200,8 +211,3 @@ def is_damage(error: Exception) -> bool:
     Operational errors concern the folder, the disk or another process, except where a table is gone.
     """
     return not isinstance(error, sqlite3.OperationalError) or "no such" in str(error)
-
-
-def _remove(path: str) -> None:
-    with suppress(OSError):
-        os.unlink(path)

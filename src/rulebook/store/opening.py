@@ -102,7 +102,8 @@ def _open_current(root: str, folder: str, progress: Progress | None) -> Store | 
         _refresh(store, progress, path)
     except (sqlite3.DatabaseError, ValueError) as error:
         store.close()
-        if not is_damage(error):
+        # A file that cannot be written in a folder that can be is one more kind of damage.
+        if not is_damage(error) and (os.access(path, os.R_OK | os.W_OK) or not os.access(folder, os.W_OK)):
             raise
         return None
     return store
@@ -113,8 +114,7 @@ def _connect(root: str, path: str) -> sqlite3.Connection | None:
     try:
         connection = connect(path, create=False)
     except sqlite3.OperationalError:
-        if os.path.exists(path):
-            raise
+        # Whether a file can be made in its place tells a fault of the folder from one of the file.
         return None
     try:
         (application,) = connection.execute("PRAGMA application_id").fetchone()
