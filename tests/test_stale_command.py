@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -312,6 +313,23 @@ def test_sync_then_stale_without_naming_a_clone(base: tuple[Path, GitRepo, str],
         "unverifiable": 1,
         "fresh": 1,
     }
+
+
+def test_sync_fetches_before_there_is_a_rule(base: tuple[Path, GitRepo, str], run: Run) -> None:
+    root, repo, _ = base
+    shutil.rmtree(root / "rules")
+    (root / "rulebook.toml").write_text(CONFIG.replace("https://example.invalid/owner/target", repo.path.as_uri()))
+    code, out, _ = run("sync", "--timeout", "20", clone=False)
+    assert code == 0
+    assert repo.id("main")[:12] in out
+
+
+def test_sync_has_nothing_to_do_without_rules_and_urls(base: tuple[Path, GitRepo, str], run: Run) -> None:
+    shutil.rmtree(base[0] / "rules")
+    (base[0] / "rulebook.toml").write_text("[repos.target]\n")
+    code, _, err = run("sync", clone=False)
+    assert code != 0
+    assert "is empty" in err
 
 
 def test_sync_goes_on_behind_a_repository_that_fails(

@@ -13,13 +13,19 @@ from rulebook.model import Finding, Kind, Location, Severity
 from rulebook.validate import SECTIONS, validate
 
 SHA = "0123456789012345678901234567890123456789"
+PINNED = f'["demo@{SHA}:src/a.py"]'
 BODY = "".join(f"## {name}\n\nText.\n\n" for name, _ in SECTIONS[Kind.RULE]["en"])
 ZH = "".join(f"## {name}\n\n正文。\n\n" for name, _ in SECTIONS[Kind.RULE]["zh"])
 
 
+def sourced(identity: str, **keys: str) -> str:
+    """A rule with a source, which comes last: other keys keep their lines."""
+    return rule(identity, **{**keys, "sources": keys.get("sources", PINNED)})
+
+
 def law(identity: str, **keys: str) -> str:
     """A rule that breaks no law."""
-    return rule(identity, **{"body": BODY, **keys})
+    return sourced(identity, **{"body": BODY, **keys})
 
 
 def lint(
@@ -45,17 +51,20 @@ def test_ids_are_unique_and_capitals_make_no_difference(tmp_path: Path) -> None:
         "rules/a/A-1.md": law("A-1"),
         "rules/b/A-1.md": law("A-1"),
         "rules/c/a-1.md": law("a-1"),
-        "rules/page.md": "---\nrepo: demo\napplies_to: x\n---\n## A-1 — Again\nText\n## P-2 — Two\nText\n## P-2 — Two\nText\n",
+        "rules/page.md": f"---\nrepo: demo\napplies_to: x\nsources: {PINNED}\n---\n## A-1 — Again\nText\n## P-2 — Two\nText\n## P-2 — Two\nText\n",
     }
     findings = lint(tmp_path, files)
     assert told(findings) == [
         ("id-duplicate", "A-1.md", 2),
         ("id-duplicate", "a-1.md", 2),
-        ("id-duplicate", "page.md", 5),
-        ("id-duplicate", "page.md", 9),
+        ("id-duplicate", "page.md", 6),
+        ("id-duplicate", "page.md", 10),
     ]
-    assert "rules/a/A-1.md:1" in findings[0].message
-    assert "rules/page.md:7" in findings[3].message
+    places = "rules/a/A-1.md:1, rules/b/A-1.md:1, rules/c/a-1.md:1, rules/page.md:6"
+    assert [finding.message for finding in findings[::3]] == [
+        f"the id 'A-1' is that of 4 documents: {places}",
+        "the id 'P-2' is that of 2 documents: rules/page.md:8, rules/page.md:10",
+    ]
 
 
 def test_another_language_is_no_other_id_except_in_a_twin(tmp_path: Path) -> None:
@@ -91,7 +100,7 @@ def test_a_waivers_rule(tmp_path: Path) -> None:
 
 
 def test_sections_of_pages_can_be_referred_to(tmp_path: Path) -> None:
-    page = "---\nrepo: demo\napplies_to: x\n---\n## P-1 — One\nText\n"
+    page = f"---\nrepo: demo\napplies_to: x\nsources: {PINNED}\n---\n## P-1 — One\nText\n"
     assert lint(tmp_path, {"rules/A-1.md": law("A-1", related="P-1"), "rules/page.md": page}) == []
 
 
@@ -178,6 +187,47 @@ def test_repositories_are_known(tmp_path: Path) -> None:
     findings = lint(tmp_path, {"rules/A-1.md": law("A-1", repo="nobody", sources=sources)})
     assert told(findings) == [("repo-unknown", "A-1.md", 4), ("pin-alias", "A-1.md", 8), ("pin-alias", "A-1.md", 9)]
     assert findings[0].remedy == "known: demo; or add [repos.nobody]"
+
+
+@pytest.mark.parametrize(
+    ("config", "code"),
+    [("[repos.demo\n", "config-toml"), (b"\xff", "config-encoding"), ("repos = 3\n", "config-value")],
+)
+def test_of_a_configuration_that_cannot_be_read_only_that_is_told(
+    tmp_path: Path, config: str | bytes, code: str
+) -> None:
+    findings = lint(tmp_path, {"rulebook.toml": config, "rules/A-1.md": law("A-1"), "rules/A-2.md": law("A-2")})
+    assert [(finding.code, finding.location.path) for finding in findings] == [(code, "rulebook.toml")]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        pytest.param({"sources": ""}, [("source-missing", "A-1.md", 1)], id="no-key"),
+        pytest.param({"sources": "[]"}, [("source-missing", "A-1.md", 6)], id="empty"),
+        pytest.param({"sources": "[]", "status": "contested"}, [("source-missing", "A-1.md", 6)], id="contested"),
+        pytest.param({"sources": "[]", "status": "retired"}, [], id="retired"),
+        pytest.param({"sources": "[]", "status": "reserved"}, [], id="reserved"),
+        pytest.param({"sources": "[nonsense]"}, [("pin-shape", "A-1.md", 6)], id="no-pin"),
+    ],
+)
+def test_a_rule_in_force_names_a_source(
+    tmp_path: Path, keys: dict[str, str], expected: list[tuple[str, str, int]]
+) -> None:
+    findings = lint(tmp_path, {"rules/A-1.md": law("A-1", **keys)})
+    assert told(findings) == expected
+    assert all(finding.severity is Severity.WARNING for finding in findings if finding.code == "source-missing")
+
+
+def test_a_page_of_rules_without_a_source_is_told_of_once(tmp_path: Path) -> None:
+    page = "---\nrepo: demo\napplies_to: x\n---\n## P-1 — One\nText\n## P-2 — Two\nText\n"
+    assert told(lint(tmp_path, {"rules/page.md": page})) == [("source-missing", "page.md", 1)]
+
+
+def test_digests_and_waivers_need_no_source(tmp_path: Path) -> None:
+    waiver = "---\ntitle: W\nrepo: demo\npr: 7\nrule: A-1\n---\nText.\n"
+    files = {"rules/A-1.md": law("A-1"), "waivers/demo/7.md": waiver, "reviews/o/n/12.md": REVIEW}
+    assert "source-missing" not in {finding.code for finding in lint(tmp_path, files)}
 
 
 def test_a_rule_may_name_its_repository_by_owner_and_name(tmp_path: Path) -> None:
@@ -311,9 +361,9 @@ def test_a_section_that_differs_in_a_pages_twin_is_named(
         pytest.param(BODY + "```\n## Anything\n```\n", [], id="in-a-fence"),
         pytest.param(BODY.replace("## Why\n", ""), [("section-missing", 1)], id="missing"),
         pytest.param(
-            BODY.replace("## Why", "## Whyy"), [("section-missing", 1), ("section-unknown", 11)], id="misspelt"
+            BODY.replace("## Why", "## Whyy"), [("section-missing", 1), ("section-unknown", 12)], id="misspelt"
         ),
-        pytest.param(BODY + "## History\n", [("section-unknown", 27)], id="unknown"),
+        pytest.param(BODY + "## History\n", [("section-unknown", 28)], id="unknown"),
         pytest.param("## References\n" + BODY.replace("## References\n", ""), [("section-order", 1)], id="order"),
         pytest.param(BODY + "## Why\n", [("section-order", 1)], id="twice"),
         pytest.param("Nothing but words.\n", [("section-missing", 1)] * 4, id="none"),
@@ -332,7 +382,7 @@ def test_a_rule_that_is_no_more_needs_no_sections(tmp_path: Path, status: str) -
 
 def test_a_twin_of_a_rule_that_is_no_more_needs_no_sections(tmp_path: Path) -> None:
     for status, thin in (("retired", 0), ("active", 8)):
-        files = {"rules/A-1.md": rule("A-1", status=status), "rules/A-1.zh.md": twin("A-1", "无\n")}
+        files = {"rules/A-1.md": sourced("A-1", status=status), "rules/A-1.zh.md": twin("A-1", "无\n")}
         assert len(lint(tmp_path, files)) == thin
 
 
@@ -375,7 +425,9 @@ HEAD = {"demo": ["src/a.py", "docs/x.md", "docs/[id].md"]}
 )
 def test_patterns_of_the_past(tmp_path: Path, patterns: str, codes: list[tuple[str, int]]) -> None:
     files = {
-        "rules/A-1.md": rule("A-1", applies_to=patterns, body=BODY).replace("applies_to", "severity: note\napplies_to")
+        "rules/A-1.md": sourced("A-1", applies_to=patterns, body=BODY).replace(
+            "applies_to", "severity: note\napplies_to"
+        )
     }
     findings = lint(tmp_path, files, HEAD)
     assert [(code, line) for code, _, line in told(findings)] == codes

@@ -55,6 +55,7 @@ def validate(
         *_check_references(catalog),
         *_check_supersession(catalog),
         *_check_repositories(catalog),
+        *_check_sources(catalog),
         *_check_twins(catalog),
         *_check_sections(catalog),
         *_check_dates(catalog),
@@ -77,15 +78,22 @@ def _finding(
 
 
 def _check_ids(catalog: Catalog) -> Iterator[Finding]:
-    seen: dict[tuple[str, str, str], Document] = {}
+    same: dict[tuple[str, str, str], list[Document]] = {}
     for document in catalog.documents:
         # File systems and people do not tell capitals apart reliably.
         key = (document.kind.value, document.id.lower(), document.lang if is_twin(document) else "")
-        first = seen.setdefault(key, document)
-        if first is not document:
-            place = f"{first.location.path}:{first.location.line}"
+        same.setdefault(key, []).append(document)
+    for documents in same.values():
+        documents.sort(key=lambda document: document.location)
+        places = ", ".join(f"{document.location.path}:{document.location.line}" for document in documents)
+        # Which of them had it first the files do not tell, so that the message is the same for each.
+        for document in documents[1:]:
             yield _finding(
-                document, "id-duplicate", f"the id {document.id!r} is taken by {place}", "choose another id", "id"
+                document,
+                "id-duplicate",
+                f"the id {document.id!r} is that of {len(documents)} documents: {places}",
+                "leave it to one of them, and give each other one an id of its own",
+                "id",
             )
 
 
@@ -188,6 +196,9 @@ def _loops(successors: Mapping[str, Collection[str]]) -> Iterator[tuple[str, ...
 
 def _check_repositories(catalog: Catalog) -> Iterator[Finding]:
     config = catalog.config
+    if not config.targets and any(finding.severity is Severity.ERROR for finding in config.findings):
+        # What is wrong there has a finding of its own; whether a repository is in it nobody can tell.
+        return
     known = ", ".join(config.targets) or "none"
     for document in catalog.documents:
         if (
@@ -215,6 +226,24 @@ def _check_repositories(catalog: Catalog) -> Iterator[Finding]:
                     location=Location(document.location.path, source.line or document.line_of("sources", index)),
                     remedy=f"known: {known}; or add [repos.{pin.alias}]",
                 )
+
+
+def _check_sources(catalog: Catalog) -> Iterator[Finding]:
+    """Rules in force that name no source; a page of rules, whose frontmatter they share, is told of once."""
+    told: set[str] = set()
+    for rule in catalog.rules:
+        path = rule.location.path
+        # What is stated and cannot be read was found while it was parsed.
+        if rule.sources or rule.metadata.get("sources") or not rule.status.matches or path in told:
+            continue
+        told.add(path)
+        yield Finding(
+            code="source-missing",
+            severity=Severity.WARNING,
+            message="it names no source, so that nobody can tell whether it still holds",
+            location=Location(path, rule.line_of("sources") if "sources" in rule.metadata else 1),
+            remedy="pin what it was read from: sources: [alias@<40 hex digits>:path#anchor], see docs/format.md",
+        )
 
 
 def _check_twins(catalog: Catalog) -> Iterator[Finding]:

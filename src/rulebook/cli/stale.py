@@ -9,7 +9,7 @@ import typer
 
 from rulebook.cli import completion, inputs, options, output, terminal
 from rulebook.cli.terminal import Color
-from rulebook.errors import EXIT_FINDINGS, UsageError
+from rulebook.errors import EXIT_FINDINGS, NoKnowledgeBase, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -158,6 +158,15 @@ def _load(root: str, *, quiet: bool) -> Catalog:
     return catalog
 
 
+def _empty(root: str) -> Catalog:
+    """A knowledge base of which there is the configuration only."""
+    from rulebook.catalog import Catalog
+    from rulebook.config import parse_config, read_config
+
+    config = parse_config(read_config(root))
+    return Catalog(root=root, config=config, documents=(), findings=config.findings, files=0)
+
+
 def _documents(catalog: Catalog, names: Sequence[str], *, everything: bool = False) -> list[Document]:
     """The documents of these names, else all whose sources matter: retired rules are history."""
     from rulebook.catalog import is_twin
@@ -276,7 +285,13 @@ def sync(
     from rulebook.sync import sync as synchronise
     from rulebook.verdicts import read_pin
 
-    catalog = _load(root, quiet=quiet)
+    try:
+        catalog = _load(root, quiet=quiet)
+    except NoKnowledgeBase:
+        # Clones can be fetched before the first rule is written, from what it will be read.
+        catalog = _empty(inputs.root_of(root))
+        if not any(target.url for target in catalog.config.targets.values()):
+            raise
     aliases = [_alias(catalog, name) for name in names] or [
         alias for alias, target in catalog.config.targets.items() if target.url
     ]
