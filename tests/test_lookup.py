@@ -15,6 +15,7 @@ from mounts import mounted_read_only
 from rulebook import lookup
 from rulebook.errors import StoreError
 from rulebook.model import Kind
+from rulebook.render.text import hits_lines
 from rulebook.store.opening import open_store
 
 FILES = {
@@ -23,6 +24,36 @@ FILES = {
     "rules/demo/A-2.md": rule("A-2", title="Graphs", tags="[cudagraph]", applies_to='["csrc/kernels/**"]'),
     "reviews/owner/name/12.md": REVIEW.replace("sources:", "identifiers: [compute_gate_on_attention]\nsources:"),
 }
+
+
+PARTS = {
+    "rules/demo/A-1.md": rule("A-1", body="The `config` that is `extra` and to `parse`. " * 9),
+    "rules/demo/A-2.md": rule("A-2", body="`parse_extra_config` is called once.\n" + "Word. " * 400),
+    "rules/demo/A-3.md": rule("A-3", body="Camels call it `parseExtraConfig()`.\n"),
+    "rules/demo/A-4.md": rule("A-4", body="`parseextraconfig` has no parts.\n"),
+    "rules/demo/A-5.md": rule("A-5", body="`try_parse_extra_config_file` holds it.\n"),
+}
+
+
+@pytest.mark.parametrize(
+    ("query", "whole"),
+    [
+        pytest.param("parse_extra_config", {"A-2", "A-3", "A-4", "A-5"}, id="name"),
+        pytest.param("`parse_extra_config()`", {"A-2", "A-3", "A-4", "A-5"}, id="as-it-is-written"),
+        pytest.param("parse_extra_value", set(), id="name-that-nobody-has"),
+        pytest.param("parse config", {"A-1", "A-2", "A-3", "A-5"}, id="words-are-no-name"),
+    ],
+)
+def test_documents_with_parts_of_a_name_only_come_last_and_are_told(
+    tmp_path: Path, query: str, whole: set[str]
+) -> None:
+    with open_store(str(make_kb(tmp_path, PARTS))) as store:
+        hits = lookup.search(store, query)
+    assert hits
+    assert {hit.row.name for hit in hits if hit.whole} == whole
+    assert [hit.whole for hit in hits] == sorted((hit.whole for hit in hits), reverse=True)
+    lines = [piece.plain for piece in hits_lines(hits)]
+    assert sum("parts of the name only, in " in text for text in lines) == sum(not hit.whole for hit in hits)
 
 
 def found(root: Path, query: str, **options: object) -> list[tuple[str, str]]:

@@ -21,11 +21,15 @@ _FOLDER = "search"
 
 
 class FoundDocument(NamedTuple):
-    """A hit: the document in the language that was found best, and where the words stood."""
+    """A hit: the document in the language that was found best, and where the words stood.
+
+    ``whole`` is false where a name was searched for and only parts of it stand there.
+    """
 
     row: Row
     score: float
     fields: tuple[str, ...]
+    whole: bool = True
 
 
 def refresh(store: Store, *, progress: Progress | None = None) -> Refreshed:
@@ -52,7 +56,7 @@ def search(
     for hit in hits:
         row = next((rows[key] for key in hit.keys if key in rows), None)
         if row is not None:
-            found.append(FoundDocument(row, hit.score, hit.fields))
+            found.append(FoundDocument(row, hit.score, hit.fields, hit.whole))
     return found
 
 

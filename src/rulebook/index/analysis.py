@@ -91,6 +91,14 @@ def analyse_word(token: str) -> Analysis:
     return Analysis([term for term in dict.fromkeys(terms) if term], [atom for atom in atoms if atom])
 
 
+def name_term(text: str) -> str:
+    """The term of a whole name where ``text`` is one of several parts, such as an identifier or a path; else empty."""
+    found = [*_TOKEN.finditer(unicodedata.normalize("NFKC", text))]
+    if len(found) != 1 or found[0]["run"] is not None or len(analyse_word(found[0][0]).atoms) < 2:
+        return ""
+    return ".".join(_fold(part) for segment in _SEGMENT.split(found[0][0]) for part in segment.split(".") if part)
+
+
 def _parts(component: str) -> list[str]:
     """The parts of an identifier in snake, kebab or camel case."""
     return _PART.findall(component) if component.isascii() else re.split("[_-]+", component)

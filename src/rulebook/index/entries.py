@@ -91,6 +91,7 @@ class Hit:
         score: above zero, comparable within one answer only.
         keys: the entries of the group that were found, the best one first.
         fields: where the best one has words of the query, as in :data:`WEIGHTS`.
+        whole: false where the query is one name of several parts, and no entry of the group has more than some of them.
     """
 
     group: str
@@ -99,6 +100,7 @@ class Hit:
     score: float
     keys: tuple[str, ...]
     fields: tuple[str, ...]
+    whole: bool = True
 
 
 # --- whoosh's view of an entry ----------------------------------------------------------------

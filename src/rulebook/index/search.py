@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, NamedTuple
 
 from rulebook.errors import StoreError
-from rulebook.index.analysis import alias, analyse, analyse_word, is_gram, literal_text
+from rulebook.index.analysis import alias, analyse, analyse_word, is_gram, literal_text, name_term
 from rulebook.index.engine import TermNotFound
 from rulebook.index.entries import SCHEMA, Hit
 from rulebook.index.folder import NAME, Transaction, check, read_manifest
@@ -76,8 +76,11 @@ def _search(reader: Any, query: str, limit: int, kinds: Collection[str] | None) 
         allowed = postings(reader, "kind", kinds)
         scores = {number: score for number, score in scores.items() if number in allowed}
 
+    name = name_term(query)
+    # Where the query is no name of several parts, each entry has all that there is of it.
+    whole = postings(reader, "words", [name]) if name else scores
     members: dict[str, list[_Found]] = defaultdict(list)
-    for found in _compare(reader, scores, named, atoms, literal_text(query), limit):
+    for found in _compare(reader, scores, named, whole, atoms, literal_text(query), limit):
         members[found.group].append(found)
     return [
         Hit(
@@ -87,6 +90,7 @@ def _search(reader: Any, query: str, limit: int, kinds: Collection[str] | None) 
             score=found[0].score,
             keys=tuple(entry.key for entry in found),
             fields=_fields(terms, found[0].atoms),
+            whole=any(entry.whole for entry in found),
         )
         for group, found in islice(members.items(), max(0, limit))
     ]
@@ -101,31 +105,40 @@ class _Found(NamedTuple):
     id: str
     score: float
     atoms: Mapping[str, str]
+    whole: bool
 
 
 def _compare(
-    reader: Any, scores: Mapping[int, float], named: Collection[int], atoms: Sequence[str], literal: str, limit: int
+    reader: Any,
+    scores: Mapping[int, float],
+    named: Collection[int],
+    whole: Collection[int],
+    atoms: Sequence[str],
+    literal: str,
+    limit: int,
 ) -> list[_Found]:
     """The best entries of ``scores`` in their final order, enough of them for ``limit`` hits.
 
-    Those in ``named`` come first, the others by their scores, which grow with how close they are to
-    the query's ``atoms`` and if they have its ``literal`` text.
+    Those in ``named`` come first, then those that have the query's name in one piece, as those in ``whole`` do; the
+    others by their scores, which grow with how close they are to its ``atoms`` and if they have its ``literal`` text.
     """
     ranked: list[tuple[tuple[Any, ...], _Found]] = []
     groups: set[str] = set()
     least = math.inf
-    for number in sorted(scores, key=lambda number: (number not in named, -scores[number])):
+    for number in sorted(scores, key=lambda number: (number not in named, number not in whole, -scores[number])):
         # All entries that are as good as the last one come along: which of them is not left to chance.
         if len(ranked) >= _CANDIDATES and len(groups) >= limit and scores[number] < least:
             break
         least = scores[number]
         stored = reader.stored_fields(number)
-        phrase = _PHRASE * _closeness(atoms, " | ".join(stored["atoms"].values()))
-        phrase += _LITERAL * (literal in stored["literal"])
+        closeness = _closeness(atoms, " | ".join(stored["atoms"].values()))
+        is_literal = literal in stored["literal"]
+        phrase = _PHRASE * closeness + _LITERAL * is_literal
+        in_one = number in named or number in whole or is_literal or closeness == 1
         key, group, kind, identity = stored["entry"]
-        found = _Found(key, group, kind, identity, least * (1 + phrase), stored["atoms"])
+        found = _Found(key, group, kind, identity, least * (1 + phrase), stored["atoms"], in_one)
         groups.add(group)
-        ranked.append(((number not in named, -found.score, natural_key(identity), kind, key), found))
+        ranked.append(((number not in named, not in_one, -found.score, natural_key(identity), kind, key), found))
     return [found for _, found in sorted(ranked, key=lambda item: item[0])]
 
 

@@ -353,7 +353,8 @@ def hits_lines(hits: Sequence[FoundDocument]) -> Iterator[StyledLine]:
         if state:
             pieces.append((f"  [{state}]", "magenta"))
         yield line(*pieces, indent=4)
-        yield line((f"    {row.path}:{row.line}", "dim"), (f"  found in {', '.join(hit.fields)}", "dim"), indent=8)
+        found = "found in" if hit.whole else "parts of the name only, in"
+        yield line((f"    {row.path}:{row.line}", "dim"), (f"  {found} {', '.join(hit.fields)}", "dim"), indent=8)
 
 
 def document_lines(row: Row, original: Row, replaced: Sequence[Row], languages: Sequence[str]) -> Iterator[StyledLine]:

@@ -94,7 +94,9 @@ def _open_in(root: str, folder: str, progress: Progress | None) -> Store:
 def _open_current(root: str, folder: str, progress: Progress | None) -> Store | None:
     """The store in a folder, up to date; ``None`` where there is none that can be used."""
     path = find_current(folder)
-    connection = None if path is None else _connect(root, path)
+    if path is None:
+        return None
+    connection = _connect(root, path)
     if connection is None:
         return None
     store = Store(root, connection, folder)
