@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from basekit import pin, target, write_rule
 from gitrepo import GitRepo
+from mounts import mounted_read_only
 from rulebook.catalog import load
 from rulebook.checkouts import CheckoutFinder
 from rulebook.editing import EditError, Replacement, refuse_dirty, replace_scalars, set_values, write_atomically
@@ -241,6 +242,22 @@ def test_one_refused_file_keeps_all_from_being_written(tmp_path: Path) -> None:
     with pytest.raises(EditError):
         write(str(kb.path), offers(kb.path, repo))
     assert old in first.read_text()
+
+
+def test_one_file_that_cannot_be_written_leaves_all_as_they_were(tmp_path: Path) -> None:
+    repo, old = target(tmp_path)
+    kb = tmp_path / "kb"
+    first = write_rule(kb, "R-1", [pin(old, "edited.py")])
+    second = write_rule(kb, "R-2", [pin(old, "edited.py")])
+    (kb / "rules" / "z").mkdir()
+    second = second.rename(kb / "rules" / "z" / "R-2.md")
+    texts = first.read_bytes(), second.read_bytes()
+    proposals = offers(kb, repo)
+    assert len(proposals) == 2
+    with mounted_read_only(kb / "rules" / "z"), pytest.raises(EditError, match=r"z/R-2\.md cannot be written"):
+        write(str(kb), proposals)
+    assert (first.read_bytes(), second.read_bytes()) == texts
+    assert write(str(kb), proposals) == ["rules/R-1.md", "rules/z/R-2.md"]
 
 
 def test_a_write_keeps_the_mode_and_leaves_no_other_file(tmp_path: Path) -> None:

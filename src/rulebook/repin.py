@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import TYPE_CHECKING
 
-from rulebook.editing import Replacement, read_content, refuse_dirty, replace_scalars, write_atomically
+from rulebook.editing import EditError, Replacement, read_content, refuse_dirty, replace_scalars, write_atomically
 from rulebook.evidence import text_digest
 from rulebook.freshness import Checkers, cite
 from rulebook.pins import Pin
@@ -130,7 +131,7 @@ def _diff(old: bytes, new: bytes, before: str, after: str, *, known: bool) -> li
 def write(root: str, proposals: Sequence[Proposal], *, allow_dirty: bool = False) -> list[str]:
     """Writes new pins into the files that have them; returns the files.
 
-    All files are looked at before the first one is written.
+    All files are looked at before the first one is written; where one cannot be, the others are as they were.
 
     Args:
         root: the knowledge base's folder.
@@ -138,7 +139,7 @@ def write(root: str, proposals: Sequence[Proposal], *, allow_dirty: bool = False
         allow_dirty: whether to edit files that have changes which are not committed.
 
     Raises:
-        EditError: a file is dirty, unreadable, or not edited safely.
+        EditError: a file is dirty, unreadable, not edited safely, or cannot be written.
     """
     edits: dict[str, dict[Replacement, None]] = {}
     for proposal in proposals:
@@ -156,6 +157,15 @@ def write(root: str, proposals: Sequence[Proposal], *, allow_dirty: bool = False
         if not allow_dirty:
             refuse_dirty(full, path)
         planned.append((full, path, before, replace_scalars(before, list(replacements), path)))
-    for full, path, before, after in planned:
-        write_atomically(full, after, before, path)
+    written: list[tuple[str, str, bytes, bytes]] = []
+    try:
+        for full, path, before, after in planned:
+            write_atomically(full, after, before, path)
+            written.append((full, path, before, after))
+    except EditError:
+        for full, path, before, after in written:
+            # What was edited again since then stays as it is.
+            with suppress(EditError):
+                write_atomically(full, before, after, path)
+        raise
     return [path for _, path, _, _ in planned]
