@@ -79,7 +79,8 @@ def stale_lines(report: StaleReport, *, everything: bool = False) -> Iterator[St
         )
         for lost in report.identifiers:
             yield line("  ", (lost.owner, "cyan"), f"  {lost.name}", (f"  {lost.because}", "dim"), indent=4)
-    yield BLANK
+    if report.pins or report.identifiers:
+        yield BLANK
     yield from _examined(report)
 
 
