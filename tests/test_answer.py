@@ -650,13 +650,9 @@ def test_a_range_of_the_knowledge_base_is_no_change_of_its_target(
     assert "--checkout demo=DIR" in got.err
 
 
-@pytest.mark.parametrize(
-    ("remote", "options"),
-    [("", ["--checkout", "demo=."]), ("git@example.invalid:owner/demo.git", [])],
-    ids=["no remote, so named", "its own remote"],
-)
+@pytest.mark.parametrize("remote", ["", "git@example.invalid:owner/demo.git"], ids=["no remote", "its own remote"])
 def test_rules_may_stand_in_the_repository_that_they_are_for(
-    base: Base, remote: str, options: list[str], monkeypatch: pytest.MonkeyPatch
+    base: Base, remote: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     base.rule("R", "src/**")
     own = GitRepo(base.root)
@@ -664,7 +660,9 @@ def test_rules_may_stand_in_the_repository_that_they_are_for(
     if remote:
         own.git("remote", "add", "origin", remote)
     monkeypatch.chdir(base.root)
-    assert list(base.applies("--git", "HEAD", *options).rules) == ["R"]
+    got = base.applies("--git", "HEAD")
+    assert list(got.rules) == ["R"]
+    assert ("is taken for that one's" in got.err) is not bool(remote)
 
 
 # --- the compiled answer is the plain answer ---------------------------------------------------

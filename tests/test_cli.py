@@ -652,8 +652,8 @@ def test_git_range_that_does_not_exist(base: Base, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("remote", "code"),
-    [("", 2), ("https://example.invalid/owner/rules.git", 2), ("https://example.invalid/owner/demo.git", 0)],
-    ids=["no remote", "another's remote", "the target holds its own rules"],
+    [("https://example.invalid/owner/rules.git", 2), ("https://example.invalid/owner/demo.git", 0)],
+    ids=["another's remote", "the target holds its own rules"],
 )
 @pytest.mark.parametrize("question", [["applies", "--repo", "demo"], ["explain", "R"]], ids=" ".join)
 def test_git_range_in_the_knowledge_base_itself(
@@ -662,8 +662,7 @@ def test_git_range_in_the_knowledge_base_itself(
     own = GitRepo(base.root)
     own.commit({"notes.txt": ""})
     own.commit({"src/a": "needle\n"})
-    if remote:
-        own.git("remote", "add", "origin", remote)
+    own.git("remote", "add", "origin", remote)
     monkeypatch.chdir(base.root)
     got = base.ask(*question, "--git", "HEAD~1..HEAD")
     assert got.code == code

@@ -97,7 +97,7 @@ def require_target(repository: Repository, alias: str, config: Config, root: str
         quiet: whether notes are muted.
 
     Raises:
-        UsageError: it holds the knowledge base, and no remote of it leads to the target.
+        UsageError: it holds the knowledge base, has remotes, and none of them leads to the target.
     """
     urls = repository.remote_urls()
     target = config.targets.get(alias)
@@ -107,7 +107,8 @@ def require_target(repository: Repository, alias: str, config: Config, root: str
     if not known and not urls:
         # Neither side says who it is: they may well be the same.
         return
-    if repository.top is not None and not os.path.relpath(root, repository.top).startswith(os.pardir):
+    # Rules may stand in the repository that they are for, and without remotes nothing speaks against that.
+    if urls and repository.top is not None and not os.path.relpath(root, repository.top).startswith(os.pardir):
         raise UsageError(
             f"this is the repository of the knowledge base, not {alias!r}",
             f"run inside a clone of it, or say --checkout {alias}=DIR",
